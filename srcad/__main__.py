@@ -65,11 +65,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("demo", help="show, check and train a small network")
     command.add_argument("--seconds", type=float, default=3.0, help="how long to train")
-    for name, what in (("show", "print the generated primal and adjoint"),
-                       ("ssa", "print the function in the compiler's own form"),
-                       ("graph", "print or draw the graph of the function"),
-                       ("check", "compare the derivatives with finite differences"),
-                       ("export", "write a derivative to a file of its own")):  # fmt: skip
+    for name, what in (
+        ("show", "print the generated primal and adjoint"),
+        ("ssa", "print the function in the compiler's own form"),
+        ("graph", "print or draw the graph of the function"),
+        ("check", "compare the derivatives with finite differences"),
+        ("export", "write a derivative to a file of its own"),
+    ):
         command = commands.add_parser(name, help=what)
         command.add_argument("function", help="module:function, or file.py:function")
         command.add_argument(
@@ -82,8 +84,9 @@ def _parser() -> argparse.ArgumentParser:
         )
     command.add_argument("-o", "--output", metavar="FILE", required=True, help="the file")
     command.add_argument("--mode", default="grad", help=f"one of {', '.join(MODES.names())}")
-    command.add_argument("--check", action="store_true",
-                         help="write nothing: say whether the file is up to date")  # fmt: skip
+    command.add_argument(
+        "--check", action="store_true", help="write nothing: say whether the file is up to date"
+    )
     command = commands.choices["graph"]
     form = command.add_mutually_exclusive_group()
     form.add_argument("--dot", action="store_true", help="the text for Graphviz (the default)")
@@ -110,18 +113,26 @@ def _show(options: argparse.Namespace) -> int:
     print("\n\n".join(halves))
     if not options.args and (len(halves) == 1 or any(map(_HELPERS.search, halves))):
         sys.stdout.flush()
-        print(f"srcad: this is for arguments of any kind; for yours, {_asked(options)}",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"srcad: this is for arguments of any kind; for yours, {_asked(options)}",
+            file=sys.stderr,
+        )
     return 0
 
 
 def _asked(options: argparse.Namespace) -> str:
     """How the arguments are given."""
     parameters = parameters_of(_function(options.function)[0]) or (None,)
-    needed = [p for p in parameters if p is None or (p.default is p.empty and p.kind < p.VAR_KEYWORD
-                                                     and p.kind != p.VAR_POSITIONAL)]  # fmt: skip
-    spelled = [f"{p.name}=np.ones(3)" if p is not None and p.kind == p.KEYWORD_ONLY
-               else "np.ones(3)" for p in needed]  # fmt: skip
+    needed = [
+        p
+        for p in parameters
+        if p is None
+        or (p.default is p.empty and p.kind < p.VAR_KEYWORD and p.kind != p.VAR_POSITIONAL)
+    ]
+    spelled = [
+        f"{p.name}=np.ones(3)" if p is not None and p.kind == p.KEYWORD_ONLY else "np.ones(3)"
+        for p in needed
+    ]
     words = f"{options.command} {options.function}"
     return f'give some:  python -m srcad {words} --args "{", ".join(spelled)}"'
 
@@ -135,8 +146,12 @@ def _check(options: argparse.Namespace) -> int:
     args, kwargs = _arguments(options.args, module)
     wrt = _wrt(options.wrt) if options.wrt is not _FIRST else None
     try:
-        testing.check_grads(functools.partial(function, **kwargs) if kwargs else function, args,
-                            wrt=wrt, order=options.order)  # fmt: skip
+        testing.check_grads(
+            functools.partial(function, **kwargs) if kwargs else function,
+            args,
+            wrt=wrt,
+            order=options.order,
+        )
     except AssertionError as error:
         print(f"{options.function}: {error}")
         return 1
@@ -158,8 +173,9 @@ def _rules(options: argparse.Namespace) -> int:
             print(textwrap.indent(_formula(row.function), "    "))
     if not found:
         names = [name.rpartition(".")[2] for name in named]
-        raise SystemExit(f"srcad: no rule has {options.word!r} in its name"
-                         f"{_meant(options.word, names)}")  # fmt: skip
+        raise SystemExit(
+            f"srcad: no rule has {options.word!r} in its name{_meant(options.word, names)}"
+        )
     return 0
 
 
@@ -267,8 +283,11 @@ def _refuse_unreadable(options: argparse.Namespace, function: Any, module: Any) 
     """Raise an error for a class or compiled function; name objects that can be shown."""
     if isinstance(function, type):
         what = "is a class"
-        names = [f"{options.function}.{name}" for name, one in vars(function).items()
-                 if isinstance(one, FunctionType) and name[:2] != "__"]  # fmt: skip
+        names = [
+            f"{options.function}.{name}"
+            for name, one in vars(function).items()
+            if isinstance(one, FunctionType) and name[:2] != "__"
+        ]
     elif callable(function) and not options.args and parameters_of(function) is None:
         what = "is compiled"
         if registry.lookup(function) is not None:
@@ -277,11 +296,16 @@ def _refuse_unreadable(options: argparse.Namespace, function: Any, module: Any) 
     else:
         return
     path = options.function.rpartition(":")[0]
-    names += [f"{path}:{name}" for name, one in vars(module).items()
-              if isinstance(one, FunctionType) and one.__module__ == module.__name__]  # fmt: skip
+    names += [
+        f"{path}:{name}"
+        for name, one in vars(module).items()
+        if isinstance(one, FunctionType) and one.__module__ == module.__name__
+    ]
     instead = f", such as {', '.join(names[:3])}" if names else ""
-    raise SystemExit(f"srcad: {options.function!r} {what}; functions that are written in Python "
-                     f"can be shown{instead}")  # fmt: skip
+    raise SystemExit(
+        f"srcad: {options.function!r} {what}; functions that are written in Python "
+        f"can be shown{instead}"
+    )
 
 
 def _info(options: argparse.Namespace) -> int:

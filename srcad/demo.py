@@ -85,8 +85,11 @@ def _bar(part: float, count: int, value: float) -> None:
     if not sys.stdout.isatty() and part < 1.0:
         return
     filled = int(30 * part)
-    print(f"\rtraining [{'#' * filled}{'.' * (30 - filled)}] step {count:6d}  loss {value:.4f}",
-          end="", flush=True)  # fmt: skip
+    print(
+        f"\rtraining [{'#' * filled}{'.' * (30 - filled)}] step {count:6d}  loss {value:.4f}",
+        end="",
+        flush=True,
+    )
 
 
 def _without_docstring(text: str) -> str:

@@ -85,8 +85,15 @@ class SrcadError(Exception):
         return self.text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (type(self), self.text, self.sentence, self.where, self.second,
-                          self.why, self.help)  # fmt: skip
+        return _rebuilt, (
+            type(self),
+            self.text,
+            self.sentence,
+            self.where,
+            self.second,
+            self.why,
+            self.help,
+        )
 
     def _rendered(self) -> str:
         lines = [f"[{self.code}] {self.sentence}"]

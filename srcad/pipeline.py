@@ -239,8 +239,18 @@ def _of_types(
     load = partial(_loaded, name_of(function), module_of_callable(function), request.backend)
     loaded, texts, backend = load(results.parts)
     silent = None if results.silenced is None else partial(_silent, load, results)
-    return Compiled(results.run(*loaded), results, texts, backend, lowered, types,
-                    tuple(environment.assumptions), ordered, silent, loaded)  # fmt: skip
+    return Compiled(
+        results.run(*loaded),
+        results,
+        texts,
+        backend,
+        lowered,
+        types,
+        tuple(environment.assumptions),
+        ordered,
+        silent,
+        loaded,
+    )
 
 
 # --------------------------------------------------------------------------- the arguments
@@ -249,8 +259,10 @@ def places_of(
 ) -> list[WrtEntry]:
     """Return the places that a request differentiates by, for arguments of these types."""
     names = [p.name for p in parameters]
-    return [p.of_type(types[names[p.parameter]], names[p.parameter])
-            for p in request.places(function, parameters, _passed(types))]  # fmt: skip
+    return [
+        p.of_type(types[names[p.parameter]], names[p.parameter])
+        for p in request.places(function, parameters, _passed(types))
+    ]
 
 
 def _described(

@@ -101,9 +101,12 @@ class Check:
     rng: np.random.Generator
 
     def derivatives(
-        self, function: Callable[..., Any], places: Sequence[Place], modes: Collection[str],
+        self,
+        function: Callable[..., Any],
+        places: Sequence[Place],
+        modes: Collection[str],
         where: str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Compare the derivatives of a function by these parts of its arguments.
 
         Raises
@@ -142,8 +145,13 @@ class Check:
             if forward:
                 tangents = [self._slope(function, place, index, u) for u in units]
                 found = tangents[0] if len(units) == 1 else complex(*tangents)
-                self._expect(function, place, found, expected,
-                             f"{where}{_at(index)}: in forward mode the slope")  # fmt: skip
+                self._expect(
+                    function,
+                    place,
+                    found,
+                    expected,
+                    f"{where}{_at(index)}: in forward mode the slope",
+                )
 
     def _expect(
         self, function: Any, place: Place, found: complex, expected: complex, what: str
@@ -424,8 +432,16 @@ def check_rule(
         together = [chosen] if len(chosen) == 1 else [chosen, *((k,) for k in chosen)]
         for (k, group), positions in itertools.product(enumerate(groups), together):
             weighted = weighted_outputs(call, len(args), group, np.random.default_rng(k))
-            how = partial(check_grads, weighted, args, wrt=positions, order=order,
-                          rtol=rtol, atol=atol, eps=eps)  # fmt: skip
+            how = partial(
+                check_grads,
+                weighted,
+                args,
+                wrt=positions,
+                order=order,
+                rtol=rtol,
+                atol=atol,
+                eps=eps,
+            )
             how(modes=modes if _has_tangent(rule, weighted, args, positions) else ("rev",))
 
 

@@ -254,8 +254,10 @@ def _dense(target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         total.extend(entry for entry in set(entries) if isinstance(entry, Support))
         return np.ones(np.shape(value))[()]
 
-    found = target(*(_mapped(plain, a) for a in args),
-                   **{name: _mapped(plain, a) for name, a in kwargs.items()})  # fmt: skip
+    found = target(
+        *(_mapped(plain, a) for a in args),
+        **{name: _mapped(plain, a) for name, a in kwargs.items()},
+    )
     union = total[0]
     for one in total[1:]:
         union = union + one

@@ -49,9 +49,15 @@ def derivative(
     with short_traceback():
         given = checked(function, backend)
         spelled = (wrt, argnums, argnum)
-        request = requested(MODES.check(mode), spelled, has_aux=has_aux, backend=backend,
-                            check_finite=check_finite, holomorphic=holomorphic,
-                            chunk_size=checked_chunk(chunk_size))  # fmt: skip
+        request = requested(
+            MODES.check(mode),
+            spelled,
+            has_aux=has_aux,
+            backend=backend,
+            check_finite=check_finite,
+            holomorphic=holomorphic,
+            chunk_size=checked_chunk(chunk_size),
+        )
         return Gradient(given, request)
 
 

@@ -36,8 +36,11 @@ def called(
     builder, start = s.builder, len(s.builder.ops)
     result = apply(s, function, args, kwargs)
     if s.builder is not builder:
-        s.refuse(errors.UnsupportedSyntaxError, "cannot tell where this checkpoint ends",
-                 help=("call the function itself here",))  # fmt: skip
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot tell where this checkpoint ends",
+            help=("call the function itself here",),
+        )
     ops = builder.ops[start:]
     if ops:
         builder.ops[start:] = [_around(ops)]
@@ -50,8 +53,14 @@ def _around(ops: list[Op]) -> If:
     names = {value: Value(value.type, value.hint) for value in outputs}
     then = checkpoints.renamed(Block((), tuple(ops), outputs), names)
     orelse = Block((), (), (UNDEF,) * len(outputs))
-    return If(test=CHECKPOINT, then=then, orelse=orelse, outputs=outputs, where=ops[0].where,
-              half=ops[0].half)  # fmt: skip
+    return If(
+        test=CHECKPOINT,
+        then=then,
+        orelse=orelse,
+        outputs=outputs,
+        where=ops[0].where,
+        half=ops[0].half,
+    )
 
 
 def again(function: Any) -> Any:

@@ -73,9 +73,17 @@ def grad(
     ((4+3j), (6+8j))
     """
     with short_traceback():
-        return derivative(function, "grad", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
-                          check_finite=check_finite, backend=backend,
-                          holomorphic=holomorphic)  # fmt: skip
+        return derivative(
+            function,
+            "grad",
+            wrt,
+            argnums=argnums,
+            argnum=argnum,
+            has_aux=has_aux,
+            check_finite=check_finite,
+            backend=backend,
+            holomorphic=holomorphic,
+        )
 
 
 def value_and_grad(
@@ -100,9 +108,17 @@ def value_and_grad(
     (9.0, 6.0)
     """
     with short_traceback():
-        return derivative(function, "value_and_grad", wrt, argnums=argnums, argnum=argnum,
-                          has_aux=has_aux, check_finite=check_finite, backend=backend,
-                          holomorphic=holomorphic)  # fmt: skip
+        return derivative(
+            function,
+            "value_and_grad",
+            wrt,
+            argnums=argnums,
+            argnum=argnum,
+            has_aux=has_aux,
+            check_finite=check_finite,
+            backend=backend,
+            holomorphic=holomorphic,
+        )
 
 
 def elementwise_grad(
@@ -126,9 +142,16 @@ def elementwise_grad(
     array([ 1., -1.])
     """
     with short_traceback():
-        return derivative(function, "elementwise_grad", wrt, argnums=argnums, argnum=argnum,
-                          check_finite=check_finite, backend=backend,
-                          holomorphic=holomorphic)  # fmt: skip
+        return derivative(
+            function,
+            "elementwise_grad",
+            wrt,
+            argnums=argnums,
+            argnum=argnum,
+            check_finite=check_finite,
+            backend=backend,
+            holomorphic=holomorphic,
+        )
 
 
 def gradient(function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs) -> tuple[Any, ...]:

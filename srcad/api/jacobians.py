@@ -75,10 +75,18 @@ def jacobian(
             raise _unknown(mode)
         if sparse:
             _refuse_with_sparse(has_aux=has_aux, holomorphic=holomorphic, by_rows=mode == "rev")
-        return derivative(function, "sparse_jacobian" if sparse else _MODES[mode], wrt,
-                          argnums=argnums, argnum=argnum, has_aux=has_aux, holomorphic=holomorphic,
-                          chunk_size=chunk_size, check_finite=check_finite,
-                          backend=backend)  # fmt: skip
+        return derivative(
+            function,
+            "sparse_jacobian" if sparse else _MODES[mode],
+            wrt,
+            argnums=argnums,
+            argnum=argnum,
+            has_aux=has_aux,
+            holomorphic=holomorphic,
+            chunk_size=chunk_size,
+            check_finite=check_finite,
+            backend=backend,
+        )
 
 
 def jacfwd(
@@ -105,9 +113,18 @@ def jacfwd(
            [1., 0.]])
     """
     with short_traceback():
-        return derivative(function, "jacfwd", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
-                          holomorphic=holomorphic, chunk_size=chunk_size,
-                          check_finite=check_finite, backend=backend)  # fmt: skip
+        return derivative(
+            function,
+            "jacfwd",
+            wrt,
+            argnums=argnums,
+            argnum=argnum,
+            has_aux=has_aux,
+            holomorphic=holomorphic,
+            chunk_size=chunk_size,
+            check_finite=check_finite,
+            backend=backend,
+        )
 
 
 def jacrev(
@@ -133,9 +150,18 @@ def jacrev(
     array([4., 6.])
     """
     with short_traceback():
-        return derivative(function, "jacrev", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
-                          holomorphic=holomorphic, chunk_size=chunk_size,
-                          check_finite=check_finite, backend=backend)  # fmt: skip
+        return derivative(
+            function,
+            "jacrev",
+            wrt,
+            argnums=argnums,
+            argnum=argnum,
+            has_aux=has_aux,
+            holomorphic=holomorphic,
+            chunk_size=chunk_size,
+            check_finite=check_finite,
+            backend=backend,
+        )
 
 
 def hessian(
@@ -181,11 +207,27 @@ def hessian(
     with short_traceback():
         if sparse:
             _refuse_with_sparse(has_aux=has_aux, holomorphic=holomorphic)
-            return derivative(function, "sparse_hessian", wrt, argnums=argnums, argnum=argnum,
-                              check_finite=check_finite, backend=backend)  # fmt: skip
-        return derivative(function, "hessian", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
-                          holomorphic=holomorphic, chunk_size=chunk_size,
-                          check_finite=check_finite, backend=backend)  # fmt: skip
+            return derivative(
+                function,
+                "sparse_hessian",
+                wrt,
+                argnums=argnums,
+                argnum=argnum,
+                check_finite=check_finite,
+                backend=backend,
+            )
+        return derivative(
+            function,
+            "hessian",
+            wrt,
+            argnums=argnums,
+            argnum=argnum,
+            has_aux=has_aux,
+            holomorphic=holomorphic,
+            chunk_size=chunk_size,
+            check_finite=check_finite,
+            backend=backend,
+        )
 
 
 def sparsity(
@@ -291,8 +333,9 @@ def hvp(
     with short_traceback():
         given = checked(function, backend)
         spelled = (wrt, argnums, argnum)
-        request = requested("hvp", spelled, has_aux=has_aux, check_finite=check_finite,
-                            backend=backend)  # fmt: skip
+        request = requested(
+            "hvp", spelled, has_aux=has_aux, check_finite=check_finite, backend=backend
+        )
         return Product(given, request)
 
 

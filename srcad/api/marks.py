@@ -87,8 +87,9 @@ def _called(s: Machine, box: AbstractValue) -> Atom:
         case BoundValue(function, args, kwargs):
             stopped = [constant_of(s, arg) for arg in args]
             named = {key: constant_of(s, arg) for key, arg in kwargs.items()}
-            return s.emit(partial, _called(s, function), *stopped, kwargs=named, effect=True,
-                          type=OPAQUE)  # fmt: skip
+            return s.emit(
+                partial, _called(s, function), *stopped, kwargs=named, effect=True, type=OPAQUE
+            )
     return s.atom(box)
 
 
@@ -154,9 +155,13 @@ def _refuse_effects(s: Machine, made: ast.FunctionDef, target: str) -> None:
     taken = (bound_names(made) - {target}) & (set(s.frame.env) | set(s.frame.declared))
     for inner in own_nodes(made):
         if isinstance(inner, ast.withitem) and _is_cotangent(inner.context_expr):
-            _refuse_late(s, inner.context_expr, "read 'cotangent'",
-                         "let one 'with' follow the other",
-                         "or take them together:  pair = (a, b)")  # fmt: skip
+            _refuse_late(
+                s,
+                inner.context_expr,
+                "read 'cotangent'",
+                "let one 'with' follow the other",
+                "or take them together:  pair = (a, b)",
+            )
         word = _LEAVING.get(type(inner))
         if isinstance(inner, ast.Break | ast.Continue) and not _is_in_own_loop(made, inner):
             word = type(inner).__name__.lower()
@@ -165,8 +170,13 @@ def _refuse_effects(s: Machine, made: ast.FunctionDef, target: str) -> None:
         bound = isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load)
         if bound and inner.id in taken:  # type: ignore[attr-defined]
             name = inner.id  # type: ignore[attr-defined]
-            _refuse_late(s, inner, f"bind the variable {name!r}", f"use another name than {name!r}",
-                         "collect what is seen in a list:  seen.append(x_bar)")  # fmt: skip
+            _refuse_late(
+                s,
+                inner,
+                f"bind the variable {name!r}",
+                f"use another name than {name!r}",
+                "collect what is seen in a list:  seen.append(x_bar)",
+            )
 
 
 def _is_cotangent(node: ast.expr) -> bool:
@@ -267,9 +277,11 @@ class Cotangent(Generic[T]):
         return None  # type: ignore[return-value]  # nobody gets it
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Let the thread be traced as it was."""
         sys.settrace(self._before)
         self._frame.f_trace, self._frame.f_trace_opcodes = self._local, self._opcodes

@@ -97,8 +97,15 @@ def pullback(  # type: ignore[misc]
     (9.0, (6.0,), 'square')
     """
     with short_traceback():
-        found = of_arguments("pullback", function_behind(checked(function)), args, kwargs, wrt,
-                             has_aux=bool(has_aux), check_finite=bool(check_finite))  # fmt: skip
+        found = of_arguments(
+            "pullback",
+            function_behind(checked(function)),
+            args,
+            kwargs,
+            wrt,
+            has_aux=bool(has_aux),
+            check_finite=bool(check_finite),
+        )
         if isinstance(found, Failure):
             raise found.error from None
         with noted():
@@ -177,8 +184,15 @@ def jvp(
     """
     with short_traceback():
         wrt = directions_of(checked(function), primals, tangents)
-        found = of_arguments("jvp", function_behind(function), tuple(primals), {}, wrt,
-                             has_aux=bool(has_aux), check_finite=bool(check_finite))  # fmt: skip
+        found = of_arguments(
+            "jvp",
+            function_behind(function),
+            tuple(primals),
+            {},
+            wrt,
+            has_aux=bool(has_aux),
+            check_finite=bool(check_finite),
+        )
         if isinstance(found, Failure):
             raise found.error from None
         result: tuple[Any, ...] = along(found, [tangents[k] for k in wrt])

@@ -11,12 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.arguments.wrt import (
-    VARIADIC,
-    Seeker,
-    WrtEntry,
-    place_of_argument,
-)
+from srcad.arguments.wrt import VARIADIC, Seeker, WrtEntry, place_of_argument
 from srcad.errors import SeedError, SourceUnavailableError, WrtError
 from srcad.startup.identifiers import is_name, plain, quoted, shown
 from srcad.startup.records import dataclass, replace
@@ -100,8 +95,9 @@ class Request:
         """
         if self.wrt is None:
             return tuple(place_of_argument(parameters, k) for k in range(self.arity))
-        seeker = Seeker(name_of(function), parameters, self.outward or parameters, given,
-                        _names_read(function))  # fmt: skip
+        seeker = Seeker(
+            name_of(function), parameters, self.outward or parameters, given, _names_read(function)
+        )
         found = (seeker.place(entry) for entry in self.wrt)
         return tuple(place for place in found if place is not None)
 
@@ -170,8 +166,16 @@ def requested(
         raise on_purpose(TypeError(what))
     single = not isinstance(given[0], tuple | list)
     entries = wrt_entries(given[0])
-    return Request(mode, entries, single, has_aux, backend, holomorphic,
-                   check_finite=bool(check_finite), chunk_size=chunk_size)  # fmt: skip
+    return Request(
+        mode,
+        entries,
+        single,
+        has_aux,
+        backend,
+        holomorphic,
+        check_finite=bool(check_finite),
+        chunk_size=chunk_size,
+    )
 
 
 def wrt_entries(wrt: Any) -> tuple[int | str, ...]:
@@ -269,8 +273,9 @@ def _check_names(code: CodeType) -> None:
 
 def _bare(function: FunctionType) -> FunctionType:
     """Return the function without what others have written on it: a signature, what it wraps."""
-    made = FunctionType(function.__code__, {}, function.__name__, function.__defaults__,
-                        function.__closure__)  # fmt: skip
+    made = FunctionType(
+        function.__code__, {}, function.__name__, function.__defaults__, function.__closure__
+    )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 

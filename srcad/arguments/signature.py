@@ -83,11 +83,7 @@ def describe(
 
 
 def _items(
-    value: Any,
-    source: Path,
-    environment: ShapeEnvironment,
-    opens: Collection[Any],
-    numbers: bool,
+    value: Any, source: Path, environment: ShapeEnvironment, opens: Collection[Any], numbers: bool
 ) -> TupleOf:
     """Return the type of ``*args`` or ``**kw``, in some items of which objects are taken apart."""
     parts = described_parts(value)

@@ -63,8 +63,9 @@ class Entry:
         """Return the dispatcher of a function object for this pattern, with another to go on to."""
         bind = self._binds.get(head)
         if bind is None:
-            bind = self._binds[head] = binder(self.pattern, self.parameters, function, self.rules,
-                                              head=head, asks=self.asks)  # fmt: skip
+            bind = self._binds[head] = binder(
+                self.pattern, self.parameters, function, self.rules, head=head, asks=self.asks
+            )
         return bind(function, run, next_)
 
     def bare(self, function: Any) -> Run:
@@ -262,9 +263,13 @@ class Record:
     _recent: dict[Any, Family] = field(default_factory=dict)
 
     def family(
-        self, function: Any, request: Request, how: Any, parameters: tuple[Parameter, ...],
+        self,
+        function: Any,
+        request: Request,
+        how: Any,
+        parameters: tuple[Parameter, ...],
         compile_: Compile,
-    ) -> Family:  # fmt: skip
+    ) -> Family:
         """Return the patterns of a request.
 
         Raises

@@ -75,8 +75,14 @@ def _place(function: FunctionType, path: Path, name: str) -> OutsidePlace:
     names = function.__code__.co_freevars
     if name not in names:
         space = function.__globals__
-        return OutsidePlace(space, "global", name, (*path, ("attr", "__globals__")),
-                     (*path, ("global", name)), space)  # fmt: skip
+        return OutsidePlace(
+            space,
+            "global",
+            name,
+            (*path, ("attr", "__globals__")),
+            (*path, ("global", name)),
+            space,
+        )
     k = names.index(name)
     assert function.__closure__ is not None
     cell = function.__closure__[k]
@@ -170,8 +176,10 @@ class WithCaptured:
         parameters = list(own.parameters.values())
         last = bool(parameters) and parameters[-1].kind is Parameter.VAR_KEYWORD
         at = len(parameters) - last
-        more = [Parameter(name, Parameter.KEYWORD_ONLY, default=_held(self.function, name))
-                for name in self.names]  # fmt: skip
+        more = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=_held(self.function, name))
+            for name in self.names
+        ]
         return own.replace(parameters=[*parameters[:at], *more, *parameters[at:]])
 
     def __srcad_anchor__(self) -> tuple[Any, tuple[Any, ...]]:

@@ -184,8 +184,10 @@ class Conditions:
         seen = f"{self.prefix}seen{len(self.shapes) + 1}"
         if self.quick is not None:
             self.shapes[shape] = seen
-        self.add(f"{self.own('len')}({shape} := {array}.shape) == {rank}",
-                 quick=f"({shape} := {array}.shape) == {seen}")  # fmt: skip
+        self.add(
+            f"{self.own('len')}({shape} := {array}.shape) == {rank}",
+            quick=f"({shape} := {array}.shape) == {seen}",
+        )
 
     def is_class(self, first: str, cls: str) -> None:
         """Add the condition that the class is exactly this one."""

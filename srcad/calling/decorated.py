@@ -203,8 +203,16 @@ class Differentiable(Decorated[P, R]):
     ) -> Callable[..., Any] | Failure:
         """Return the call of a derivative with the options of this one."""
         request = self.request
-        return of_arguments(mode, self.function, args, kwargs, wrt, request.backend,
-                            has_aux=has_aux, check_finite=request.check_finite)  # fmt: skip
+        return of_arguments(
+            mode,
+            self.function,
+            args,
+            kwargs,
+            wrt,
+            request.backend,
+            has_aux=has_aux,
+            check_finite=request.check_finite,
+        )
 
     @property
     def source(self) -> str:

@@ -68,10 +68,23 @@ def _derivative(
         p.name: default_now(function, p.name) for p in parameters if p.default is not p.empty
     }
     return Derivative(
-        function, request, parameters, places, defaults, pattern.types, pattern.assumptions,
-        pattern.captures, pattern.guards, pattern.ordered, pattern.written, pattern.overlaps,
-        artifact.parts, artifact.join, artifact.lowered, arguments,
-    )  # fmt: skip
+        function,
+        request,
+        parameters,
+        places,
+        defaults,
+        pattern.types,
+        pattern.assumptions,
+        pattern.captures,
+        pattern.guards,
+        pattern.ordered,
+        pattern.written,
+        pattern.overlaps,
+        artifact.parts,
+        artifact.join,
+        artifact.lowered,
+        arguments,
+    )
 
 
 def _recipe(derivative: Derivative) -> list[str]:

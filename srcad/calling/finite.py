@@ -282,8 +282,11 @@ class _Origins:
         if isinstance(origin, str):
             given = _shown(self.arguments[origin])
             what = "argument " * (origin in self.named) + repr(origin)
-            return NonFiniteError(sentence, why=f"{what} is not finite: {given}.",
-                                  help="look for where it was made before the call")  # fmt: skip
+            return NonFiniteError(
+                sentence,
+                why=f"{what} is not finite: {given}.",
+                help="look for where it was made before the call",
+            )
         half = "" if origin.op.half == "primal" else "the derivative of "
         why = f"{half}this line is the first that makes {origin.made.lower()}:"
         return NonFiniteError(

@@ -139,8 +139,13 @@ def _undecided(function: Any, error: SrcadError) -> Artifact:
     known = code_of(function) is not None and not isinstance(error, SourceUnavailableError)
     text = text_of(function) if known else ""
     note = f"# decided at the call: {' '.join(error.sentence.split())}\n"
-    return Artifact(name_of(function), text=note + text, primal_text=note + text,
-                   adjoint_text=note + text, note=note)  # fmt: skip
+    return Artifact(
+        name_of(function),
+        text=note + text,
+        primal_text=note + text,
+        adjoint_text=note + text,
+        note=note,
+    )
 
 
 def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> Entry:
@@ -150,8 +155,9 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
         if found is not None:
             return found
     named = dict(zip((p.name for p in family.parameters), arguments, strict=True))
-    made = compiled(function, family.parameters, family.request, named,
-                    of_any_lengths=family.is_full)  # fmt: skip
+    made = compiled(
+        function, family.parameters, family.request, named, of_any_lengths=family.is_full
+    )
     run = made.run
     if made.silent is not None:
         run = with_quiet(run, Quiet(made.silent, made.results.repeats))
@@ -494,8 +500,9 @@ def of_arguments(
     entries = None if wrt is None else wrt_entries(wrt)
     function = _with_captured(function, entries)
     arity = len(args) if wrt is None else 0
-    request = Request(mode, entries, False, has_aux, backend, arity=arity,
-                      check_finite=check_finite)  # fmt: skip
+    request = Request(
+        mode, entries, False, has_aux, backend, arity=arity, check_finite=check_finite
+    )
     parameters = parameters_of(function) or parameters_of_call(len(args), kwargs)
     family = family_of(function, request, parameters)
     return family.found(function, family.bound(function, args, kwargs))

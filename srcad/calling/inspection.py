@@ -72,11 +72,14 @@ class Graph(str):
             raise DrawingError(
                 "cannot draw a graph without Graphviz",
                 why="the program 'dot' is not installed.",
-                help=("install it:  apt install graphviz, or brew install graphviz",
-                      "or take the text:  python -m srcad graph --dot module:function"),
-            )  # fmt: skip
-        done = subprocess.run([program, f"-T{form}"], input=self.encode(), capture_output=True,
-                              check=False)  # fmt: skip
+                help=(
+                    "install it:  apt install graphviz, or brew install graphviz",
+                    "or take the text:  python -m srcad graph --dot module:function",
+                ),
+            )
+        done = subprocess.run(
+            [program, f"-T{form}"], input=self.encode(), capture_output=True, check=False
+        )
         if done.returncode:
             raise DrawingError(f"dot does not draw this: {done.stderr.decode().strip()}")
         return done.stdout
@@ -253,8 +256,17 @@ def artifact_of(name: str, made: Compiled) -> Artifact:
     text = "\n\n".join(texts)
     parts = tuple(zip(texts, made.loaded, strict=True))
     if lowered.raises:
-        return Artifact(name, text, None, lowered.function, primal_text=text, adjoint_text=text,
-                       backend=made.backend, parts=parts, join=made.results.run)  # fmt: skip
+        return Artifact(
+            name,
+            text,
+            None,
+            lowered.function,
+            primal_text=text,
+            adjoint_text=text,
+            backend=made.backend,
+            parts=parts,
+            join=made.results.run,
+        )
     return Artifact(
         name,
         text,
@@ -367,8 +379,9 @@ class Inspection:
     def saved(self) -> Saved:
         """Return the values that the primal half passes to the adjoint."""
         kept = self._artifact
-        found: Saved = saved.saved_values(kept.primal, kept.primal_text, self._function,
-                                          self._arguments, len(kept.saved))  # fmt: skip
+        found: Saved = saved.saved_values(
+            kept.primal, kept.primal_text, self._function, self._arguments, len(kept.saved)
+        )
         return found
 
     @once

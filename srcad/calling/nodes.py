@@ -77,8 +77,12 @@ def _made(s: Machine, form: Any, box: AbstractValue) -> AbstractValue:
         made_by = Constant(None) if factory is None else value_of_object(s, factory, None)
         return mappings.library_dict(s, form.cls, keys, parts, made_by)
     if form.make is not None:
-        made = apply(s, value_of_object(s, form.make, None), (_known(s, form.metadata),
-                     TupleValue(parts)), {})  # fmt: skip
+        made = apply(
+            s,
+            value_of_object(s, form.make, None),
+            (_known(s, form.metadata), TupleValue(parts)),
+            {},
+        )
         if not isinstance(made, RecordValue | DictValue | ListValue | TupleValue):
             s.refuse(
                 errors.UnsupportedTypeError,
@@ -184,8 +188,9 @@ def taken_apart(value: Any) -> tuple[Any, Form | None]:
         children, metadata, *_ = found.flatten_func(value)
         parts = [taken_apart(child) for child in children]
         forms = tuple(form for _, form in parts)
-        return tuple(flat for flat, _ in parts), Form(cls, None, metadata, found.unflatten_func,
-                                                      forms)  # fmt: skip
+        return tuple(flat for flat, _ in parts), Form(
+            cls, None, metadata, found.unflatten_func, forms
+        )
     keys: Any = None
     if cls is list:
         held: Sequence[Any] = value

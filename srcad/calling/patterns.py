@@ -187,9 +187,14 @@ def _conditions(
 
 
 def _text(
-    c: Conditions, parameters: Sequence[inspect.Parameter], inputs: str, name: str, *,
-    head: bool, asks: bool,
-) -> str:  # fmt: skip
+    c: Conditions,
+    parameters: Sequence[inspect.Parameter],
+    inputs: str,
+    name: str,
+    *,
+    head: bool,
+    asks: bool,
+) -> str:
     p = c.prefix
     names = ", ".join(parameter.name for parameter in parameters)
     test = " and ".join(c.conditions) or "True"
@@ -209,12 +214,7 @@ def _text(
         ]
     else:
         header = names
-        body = [
-            *before,
-            f"if {test}:",
-            f"    return {bound}",
-            f"return {p}next({names})",
-        ]
+        body = [*before, f"if {test}:", f"    return {bound}", f"return {p}next({names})"]
     lines = [
         *c.functions,
         f"def bind({p}function, {p}run, {p}next):",

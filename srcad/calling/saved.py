@@ -154,13 +154,18 @@ def _returned(text: str, values: Sequence[Any]) -> list[str]:
     definition = ast.parse(text).body[0]
     count = len(values)
     returned = [node.value for node in ast.walk(definition) if isinstance(node, ast.Return)]
-    whole = [one.elts[-count:] for one in returned[::-1]
-             if isinstance(one, ast.Tuple) and len(one.elts) > count]  # fmt: skip
+    whole = [
+        one.elts[-count:]
+        for one in returned[::-1]
+        if isinstance(one, ast.Tuple) and len(one.elts) > count
+    ]
     if not whole:
         return [getattr(v, "hint", None) or f"t{k + 1}" for k, v in enumerate(values)]
     named = [min(items, key=_is_constant) for items in zip(*whole, strict=True)]
-    hints = [getattr(value, "hint", None) if _is_constant(one) else None
-             for one, value in zip(named, values, strict=True)]  # fmt: skip
+    hints = [
+        getattr(value, "hint", None) if _is_constant(one) else None
+        for one, value in zip(named, values, strict=True)
+    ]
     return [hint or ast.unparse(one) for one, hint in zip(named, hints, strict=True)]
 
 

@@ -23,11 +23,7 @@ _COLOURS = {  # the names are those of Jupyter's themes
     "string": "color:var(--jp-mirror-editor-string-color,#ba2121)",
     "number": "color:var(--jp-mirror-editor-number-color,#666666)",
 }
-_KINDS = {
-    tokenize.COMMENT: "comment",
-    tokenize.STRING: "string",
-    tokenize.NUMBER: "number",
-}
+_KINDS = {tokenize.COMMENT: "comment", tokenize.STRING: "string", tokenize.NUMBER: "number"}
 
 
 class Code(str):
@@ -97,8 +93,10 @@ def signature_of(function: Any) -> inspect.Signature:
     try:
         return signature(function)
     except (TypeError, ValueError):
-        kinds = (("args", inspect.Parameter.VAR_POSITIONAL),
-                 ("kwargs", inspect.Parameter.VAR_KEYWORD))  # fmt: skip
+        kinds = (
+            ("args", inspect.Parameter.VAR_POSITIONAL),
+            ("kwargs", inspect.Parameter.VAR_KEYWORD),
+        )
         return inspect.Signature([inspect.Parameter(name, kind) for name, kind in kinds])
 
 

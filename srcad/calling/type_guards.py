@@ -119,8 +119,10 @@ def assume(c: Conditions, assumption: Assumption) -> None:
         _assume_each(c, assumption, symbols)
     else:
         of_shapes = all((*_source(s)[:-1], ("shape",)) in c.names for s in symbols)
-        c.add(_relation(assumption, {s: _symbol(c, s) for s in symbols}),
-                 quick="" if of_shapes else None)  # fmt: skip
+        c.add(
+            _relation(assumption, {s: _symbol(c, s) for s in symbols}),
+            quick="" if of_shapes else None,
+        )
 
 
 def take_assumptions_of_items(c: Conditions, items: Conditions, path: Path) -> None:

@@ -71,8 +71,9 @@ class Checks:
         text = self.at.get(guard.path) or self.read(guard.path)
         checked = _GUARDS.get(guard.kind)
         if checked is None or not guard.path or guard.path[0][0] != "param":
-            raise self.refusal(f"it depends on what {text} is",
-                               help="pass arrays and numbers as arguments")  # fmt: skip
+            raise self.refusal(
+                f"it depends on what {text} is", help="pass arrays and numbers as arguments"
+            )
         checked(self, guard, text)
 
     def read(self, path: Path) -> str:
@@ -90,8 +91,10 @@ class Checks:
                 case "shape":
                     text = f"{text}.shape[{key[0]}]"
                 case _:
-                    raise self.refusal(f"it depends on what {spelled(path)} is",
-                                       help="pass arrays and numbers as arguments")  # fmt: skip
+                    raise self.refusal(
+                        f"it depends on what {spelled(path)} is",
+                        help="pass arrays and numbers as arguments",
+                    )
         return text
 
     # ------------------------------------------------------------------------- lengths
@@ -130,8 +133,10 @@ class Checks:
             return self.read(path)
         at = path.index(EACH)
         if EACH in path[at + 1 :] or known is not None:
-            raise self.refusal("it depends on the lengths in lists of lists",
-                               help="pass arrays instead of lists of arrays")  # fmt: skip
+            raise self.refusal(
+                "it depends on the lengths in lists of lists",
+                help="pass arrays instead of lists of arrays",
+            )
         return self.read((("param", items[path[:at]]), *path[at + 1 :]))
 
     # ------------------------------------------------------------------------- memory

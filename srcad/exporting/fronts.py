@@ -212,8 +212,10 @@ def _in_direction(draft: Draft, inputs: Sequence[str], checks: Checks) -> tuple[
         pieces.append(v)
     given = [v]
     if not derivative.request.single:
-        lines.append(f"{d.name_of(plain.check_tangents, 'check_tangents')}"
-                     f"({v}, {len(derivative.places)}, ())")  # fmt: skip
+        lines.append(
+            f"{d.name_of(plain.check_tangents, 'check_tangents')}"
+            f"({v}, {len(derivative.places)}, ())"
+        )
         given = [f"{v}[{k}]" for k in range(len(derivative.places))]
     dots = _dots(draft, lines, given)
     call = call_lines(f"return {draft.inner[0]}", [*inputs, *dots], 4)

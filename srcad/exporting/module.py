@@ -197,13 +197,7 @@ def module_text(derivative: Derivative, recipe: Sequence[str]) -> str:
     top = "\n".join(_imports(d.imports)) + "\n"
     if d.constants:
         top += "\n" + "".join(d.constants)
-    parts = [
-        public,
-        f"# fmt: off\n{generated}# fmt: on\n",
-        *d.functions,
-        *draft.after,
-        check,
-    ]
+    parts = [public, f"# fmt: off\n{generated}# fmt: on\n", *d.functions, *draft.after, check]
     code = "\n\n".join([top, *(text for text in parts if text)])
     rules = _NOQA + ", F821" * reads_early(generated)
     marks = f"# ruff: noqa: {rules}\n{MARK} {_version()}, numpy {np.__version__}\n"
@@ -309,13 +303,15 @@ def _main(draft: Draft) -> str:
     texts = [example_text(d, v, t) for v, t in zip(given, derivative.types, strict=True)]
     if None in texts or draft.keywords or not _is_comparable(derivative):
         return (
-            "\n".join([
-                'if __name__ == "__main__":',
-                f'    print("{draft.name}: nothing to compare, there is no example")',
-                "    raise SystemExit(2)",
-            ])
+            "\n".join(
+                [
+                    'if __name__ == "__main__":',
+                    f'    print("{draft.name}: nothing to compare, there is no example")',
+                    "    raise SystemExit(2)",
+                ]
+            )
             + "\n"
-        )  # fmt: skip
+        )
     items = [renamed(text or "", {"np": np_}) for text in texts]
     rng = [f"rng = {np_}.random.default_rng(0)"] if any("rng." in t for t in items) else []
     names = [p.name for p in derivative.parameters]

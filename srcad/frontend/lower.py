@@ -203,8 +203,15 @@ def lowered(
     block = Block((), tuple(s.builder.ops), (atom,))
     made = Function(name, (*params, *(c.value for c in s.captures)), block, where)
     written = frozenset(written_parameters(s))
-    return Lowered(made, tuple(s.captures), tuple(s.guards), frozenset(s.active), result is None,
-                   written, s.hidden)  # fmt: skip
+    return Lowered(
+        made,
+        tuple(s.captures),
+        tuple(s.guards),
+        frozenset(s.active),
+        result is None,
+        written,
+        s.hidden,
+    )
 
 
 def begin_places(s: Machine) -> None:
@@ -274,10 +281,7 @@ def _read(s: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> Abstra
 
 
 def _result_of_call(
-    s: Machine,
-    function: Any,
-    parameters: Sequence[Parameter],
-    boxes: Mapping[str, AbstractValue],
+    s: Machine, function: Any, parameters: Sequence[Parameter], boxes: Mapping[str, AbstractValue]
 ) -> Atom | None:
     """Return the result of the callable; None if every path raises."""
     try:
@@ -289,10 +293,7 @@ def _result_of_call(
 
 
 def _called(
-    s: Machine,
-    function: Any,
-    parameters: Sequence[Parameter],
-    boxes: Mapping[str, AbstractValue],
+    s: Machine, function: Any, parameters: Sequence[Parameter], boxes: Mapping[str, AbstractValue]
 ) -> AbstractValue:
     positional: list[AbstractValue] = []
     keywords: dict[str, AbstractValue] = {}
@@ -311,9 +312,13 @@ def _called(
 
 # ------------------------------------------------------------------------------ rules
 def lower_inline(
-    builder: Builder, function: Any, args: list[Arg | None],
-    kwargs: Mapping[str, Arg] | None = None, *, all_real: bool = True,
-) -> Any:  # fmt: skip
+    builder: Builder,
+    function: Any,
+    args: list[Arg | None],
+    kwargs: Mapping[str, Arg] | None = None,
+    *,
+    all_real: bool = True,
+) -> Any:
     """Read a rule's function at the end of `builder`'s block.
 
     Parameters

@@ -16,16 +16,7 @@ import numpy as np
 from srcad import runtime
 from srcad.ir import result_types as types_of
 from srcad.ir.core import Arg, Call, Const, Display
-from srcad.ir.operations import (
-    ANYTHING,
-    EVERY,
-    NOTHING,
-    Classes,
-    Fresh,
-    Gathers,
-    Operation,
-    PartOf,
-)
+from srcad.ir.operations import ANYTHING, EVERY, NOTHING, Classes, Fresh, Gathers, Operation, PartOf
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import resolved
 from srcad.types.structures import TupleOf

@@ -163,11 +163,12 @@ def reads_a_view(index: Arg) -> bool:
 def keeps_an_axis(index: Arg) -> bool:
     """Return True if reading at an index always gives an array: a slice, ``...`` or None."""
     return any(
-        part.kind == "slice" if isinstance(part, Display)
-        else isinstance(part, Const) and (part.value is None or part.value is Ellipsis
-                                          or isinstance(part.value, slice))
+        part.kind == "slice"
+        if isinstance(part, Display)
+        else isinstance(part, Const)
+        and (part.value is None or part.value is Ellipsis or isinstance(part.value, slice))
         for part in index_parts(index)
-    )  # fmt: skip
+    )
 
 
 def _is_basic(part: Arg) -> bool:

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from srcad.ir.core import (
-    Arg,
-    Atom,
-    Block,
-    Call,
-    Const,
-    Display,
-    Op,
-    Value,
-    values_in,
-)
+from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Op, Value, values_in
 
 Mapping_ = Mapping[Value, Atom]
 

@@ -26,5 +26,10 @@ def with_second(function: Function, request: Request, wrt: Sequence[int]) -> Fun
     return simplify(dce(replace(second, block=builder.finish(second.block.results[0], *found))))
 
 
-MODE = Mode("hessian", "Hessian", with_second,
-            partial(in_one_function, gives_value=False, laid_out=False), nests=True)  # fmt: skip
+MODE = Mode(
+    "hessian",
+    "Hessian",
+    with_second,
+    partial(in_one_function, gives_value=False, laid_out=False),
+    nests=True,
+)

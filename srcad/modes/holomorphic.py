@@ -113,8 +113,9 @@ def conjugated(made: Function) -> Function:
 def _conjugate(builder: Builder, gradient: Atom, type_: Type) -> Atom:
     if isinstance(type_, TupleOf):
         count = range(len(type_.items))
-        parts = [_conjugate(builder, builder.part(gradient, type_, k), type_.items[k])
-                 for k in count]  # fmt: skip
+        parts = [
+            _conjugate(builder, builder.part(gradient, type_, k), type_.items[k]) for k in count
+        ]
         return builder.build_like(type_, parts)
     if isinstance(type_, ListOf):
         raise UnsupportedTypeError(

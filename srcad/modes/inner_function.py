@@ -282,9 +282,10 @@ def _refuse(s: Machine, name: str, problem: str = "shares memory with another ar
         errors.MutationError,
         f"{name!r} writes into an argument that {problem}",
         why="the write would have to be seen there, too.",
-        help=("pass a copy of it:  copy.deepcopy(x)",) if "name" in problem
+        help=("pass a copy of it:  copy.deepcopy(x)",)
+        if "name" in problem
         else ("pass a copy of it:  x.copy()",),
-    )  # fmt: skip
+    )
 
 
 class InnerFunction:
@@ -336,11 +337,7 @@ class InnerFunction:
         writes.note_shared(self.kept)
 
     def _read(
-        self,
-        request: Request,
-        function: AbstractValue,
-        writes: InnerWrites,
-        count: int,
+        self, request: Request, function: AbstractValue, writes: InnerWrites, count: int
     ) -> bool:
         """Read a call of the function; return False if every path through it raises."""
         s = self.s

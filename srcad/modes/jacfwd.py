@@ -63,8 +63,12 @@ def columns(
     params = made.params[:count]
     builder = Builder(where=made.where, half="reverse")
     carried = _carried(function, wrt, outputs)
-    basis = basis_of(builder, [(params[k], carried[k]) for k in wrt], "the arguments",
-                     twice=not request.holomorphic)  # fmt: skip
+    basis = basis_of(
+        builder,
+        [(params[k], carried[k]) for k in wrt],
+        "the arguments",
+        twice=not request.holomorphic,
+    )
     if not basis.is_one_number:
         dots = range(count, count + len(wrt))
         made = batched(made, dots, lower_inline, results=range(width, 2 * width - 1))
@@ -133,5 +137,10 @@ def _floats(type_: Type) -> Activity:
     return has_float(type_)
 
 
-MODE = Mode("jacfwd", "Jacobian", with_columns,
-            partial(in_one_function, gives_value=False, laid_out=False), nests=True)  # fmt: skip
+MODE = Mode(
+    "jacfwd",
+    "Jacobian",
+    with_columns,
+    partial(in_one_function, gives_value=False, laid_out=False),
+    nests=True,
+)

@@ -54,5 +54,10 @@ def _count(type_: Type, *, twice: bool) -> int | None:
     return total
 
 
-MODE = Mode("jacobian", "Jacobian", with_fewer_sweeps,
-            partial(in_one_function, gives_value=False, laid_out=False), nests=True)  # fmt: skip
+MODE = Mode(
+    "jacobian",
+    "Jacobian",
+    with_fewer_sweeps,
+    partial(in_one_function, gives_value=False, laid_out=False),
+    nests=True,
+)

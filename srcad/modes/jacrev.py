@@ -53,13 +53,18 @@ def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Funct
     builder = Builder(ops=early, where=made.where, half="reverse")
     y, *bars = made.block.results
     result = differentiated(builder, y, has_aux=request.has_aux)
-    basis = basis_of(builder, [(result, fully_active(atom_type(result)))], "the result",
-                     twice=not request.holomorphic)  # fmt: skip
+    basis = basis_of(
+        builder,
+        [(result, fully_active(atom_type(result)))],
+        "the result",
+        twice=not request.holomorphic,
+    )
     if is_undecided(function, basis.leaves):
         if request.holomorphic or not basis.is_one_number:
             refuse_undecided(function)
-        builder.call(runtime.real_scalar, result, Const(function.name), effect=True,
-                     type=Opaque(type(None)))  # fmt: skip
+        builder.call(
+            runtime.real_scalar, result, Const(function.name), effect=True, type=Opaque(type(None))
+        )
     trees: list[Tree] = []
 
     def flat(within: Builder, mapping: dict[Value, Atom]) -> list[Atom]:
@@ -111,5 +116,10 @@ def _carried(type_: Type) -> Activity:
     return isinstance(type_, Numeric | ListOf) or (isinstance(type_, Opaque) and not type_.cls)
 
 
-MODE = Mode("jacrev", "Jacobian", with_rows,
-            partial(in_one_function, gives_value=False, laid_out=False), nests=True)  # fmt: skip
+MODE = Mode(
+    "jacrev",
+    "Jacobian",
+    with_rows,
+    partial(in_one_function, gives_value=False, laid_out=False),
+    nests=True,
+)

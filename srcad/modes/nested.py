@@ -52,15 +52,21 @@ class Given:
             return self.args[0]
         if "function" in self.kwargs:
             return self.kwargs["function"]
-        return s.refuse(errors.UnsupportedSyntaxError, "cannot tell what is differentiated",
-                 help=("pass the function first",))  # fmt: skip
+        return s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot tell what is differentiated",
+            help=("pass the function first",),
+        )
 
     def named(self, s: Machine, *names: str) -> list[AbstractValue]:
         """Return the arguments of these names, by position or by keyword."""
         spare = names[len(self.args) :]
         if len(self.args) > len(names) or set(self.kwargs) != set(spare):
-            s.refuse(errors.UnsupportedSyntaxError, "cannot tell the arguments of a derivative",
-                     help=(f"pass {', '.join(names)}",))  # fmt: skip
+            s.refuse(
+                errors.UnsupportedSyntaxError,
+                "cannot tell the arguments of a derivative",
+                help=(f"pass {', '.join(names)}",),
+            )
         return [*self.args, *(self.kwargs[name] for name in spare)]
 
     def known(self, s: Machine, name: str, position: int, default: Any) -> Any:
@@ -141,8 +147,13 @@ def gradient_of_options(mode: str) -> Meaning:
         if given.known(s, "check_finite", 9, False):
             refuse_check(s)
         holomorphic = bool(given.known(s, "holomorphic", 9, False))
-        request = requested(mode, spelled, has_aux=has_aux, holomorphic=holomorphic,
-                            chunk_size=given.known(s, "chunk_size", 9, None))  # fmt: skip
+        request = requested(
+            mode,
+            spelled,
+            has_aux=has_aux,
+            holomorphic=holomorphic,
+            chunk_size=given.known(s, "chunk_size", 9, None),
+        )
         return gradient_function(s, request, given.function(s))
 
     return meaning
@@ -150,29 +161,39 @@ def gradient_of_options(mode: str) -> Meaning:
 
 def gradient_now(s: Machine, given: Given) -> AbstractValue:
     """Call ``gradient(f, *args)``."""
-    return differentiated(s, Request("grad", None, False), given.args[0], given.args[1:],
-                          given.kwargs)  # fmt: skip
+    return differentiated(
+        s, Request("grad", None, False), given.args[0], given.args[1:], given.kwargs
+    )
 
 
 def refuse_inert_inside(s: Machine) -> NoReturn:
     """Refuse an argument that `wrt` names and that carries no derivative."""
-    s.refuse(errors.WrtError, "no derivative flows through an argument of the inner gradient",
-             why="it is a flag, a count or an index.",
-             help=("differentiate by another argument",))  # fmt: skip
+    s.refuse(
+        errors.WrtError,
+        "no derivative flows through an argument of the inner gradient",
+        why="it is a flag, a count or an index.",
+        help=("differentiate by another argument",),
+    )
 
 
 def refuse_nested(s: Machine, mode: str) -> NoReturn:
     """Refuse a mode that is not for functions that are differentiated themselves."""
-    s.refuse(errors.UnsupportedSyntaxError, f"cannot call {mode!r}",
-             why=f"a {mode} inside a differentiated function is not supported yet.",
-             help=("use srcad.grad or srcad.value_and_grad",))  # fmt: skip
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot call {mode!r}",
+        why=f"a {mode} inside a differentiated function is not supported yet.",
+        help=("use srcad.grad or srcad.value_and_grad",),
+    )
 
 
 def refuse_check(s: Machine) -> NoReturn:
     """Inner gradients are not looked at: they are part of the outer program."""
-    s.refuse(errors.UnsupportedSyntaxError, "cannot check an inner gradient for infinities",
-             why="what it computes is a part of what the outer one differentiates.",
-             help=("give check_finite=True to the outermost gradient",))  # fmt: skip
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot check an inner gradient for infinities",
+        why="what it computes is a part of what the outer one differentiates.",
+        help=("give check_finite=True to the outermost gradient",),
+    )
 
 
 def stopped_now(s: Machine, given: Given) -> AbstractValue:

@@ -136,9 +136,12 @@ class _Seed:
         return seed
 
     def _refuse(self, problem: str) -> NoReturn:
-        self.s.refuse(errors.SeedError, f"{self.what} {problem}",
-                      why="it has the structure and the shape of the value that it belongs to.",
-                      help=("pass one of that shape",))  # fmt: skip
+        self.s.refuse(
+            errors.SeedError,
+            f"{self.what} {problem}",
+            why="it has the structure and the shape of the value that it belongs to.",
+            help=("pass one of that shape",),
+        )
 
 
 def _is_number(s: Machine, box: AbstractValue) -> bool:
@@ -176,9 +179,12 @@ def jvp_now(s: Machine, given: Given) -> AbstractValue:
         _listed(s, box, what) for box, what in ((primals, "primals"), (tangents, "tangents"))
     )
     if len(args) != len(dots):
-        s.refuse(errors.SeedError, f"jvp has {len(args)} arguments and {len(dots)} tangents",
-                 why="there is one tangent for each argument.",
-                 help=("pass None for an argument that is a constant",))  # fmt: skip
+        s.refuse(
+            errors.SeedError,
+            f"jvp has {len(args)} arguments and {len(dots)} tangents",
+            why="there is one tangent for each argument.",
+            help=("pass None for an argument that is a constant",),
+        )
     places = [k for k, dot in enumerate(dots) if not _is_none(dot)]
     request = Request("jvp", tuple(places), single=False, has_aux=has_aux)
     inner = InnerFunction(s, request, function, args, {}, places)
@@ -204,24 +210,26 @@ def pushed(inner: InnerFunction, dots: Sequence[AbstractValue]) -> AbstractValue
 
 
 def hvp_now(
-    s: Machine,
-    request: Request,
-    function: AbstractValue,
-    args: Boxes,
-    kwargs: Kwargs,
+    s: Machine, request: Request, function: AbstractValue, args: Boxes, kwargs: Kwargs
 ) -> AbstractValue:
     """``hvp(f)(x, v)``: the tangent of the gradient."""
     args, v, kwargs = _with_direction(s, args, kwargs)
     keys = nested_wrt.sought(s, request, function, len(args), kwargs)
     if len(set(keys)) < len(keys):
-        s.refuse(errors.WrtError, "an hvp is asked for by one argument twice",
-                 why="a direction is given for each argument that wrt names.",
-                 help=("name each argument once",))  # fmt: skip
+        s.refuse(
+            errors.WrtError,
+            "an hvp is asked for by one argument twice",
+            why="a direction is given for each argument that wrt names.",
+            help=("name each argument once",),
+        )
     dots = (v,) if request.single else _listed(s, v, "directions")
     if len(dots) != len(keys):
-        s.refuse(errors.SeedError, f"hvp by {len(keys)} arguments has {len(dots)} directions",
-                 why="there is one direction for each argument that wrt names.",
-                 help=("pass them in a tuple:  v=(v0, v1)",))  # fmt: skip
+        s.refuse(
+            errors.SeedError,
+            f"hvp by {len(keys)} arguments has {len(dots)} directions",
+            why="there is one direction for each argument that wrt names.",
+            help=("pass them in a tuple:  v=(v0, v1)",),
+        )
     gradient = BoundValue(Constant(replace(request, mode="grad")), (function,))
     outer = Request("jvp", tuple(keys), single=False, has_aux=request.has_aux)
     inner = InnerFunction(s, outer, gradient, args, kwargs, keys)
@@ -235,10 +243,12 @@ def _with_direction(s: Machine, args: Boxes, kwargs: Kwargs) -> tuple[Boxes, Abs
         return args, kwargs["v"], {k: box for k, box in kwargs.items() if k != "v"}
     if len(args) > 1:
         return args[:-1], args[-1], kwargs
-    return s.refuse(errors.SeedError, "an hvp is called with no direction",
-                    why="the direction is the last argument by position, or is given by name.",
-                    help=("give it:  srcad.hvp(f)(x, v)  or  srcad.hvp(f)(x, *rest, v=v)",)
-                    )  # fmt: skip
+    return s.refuse(
+        errors.SeedError,
+        "an hvp is called with no direction",
+        why="the direction is the last argument by position, or is given by name.",
+        help=("give it:  srcad.hvp(f)(x, v)  or  srcad.hvp(f)(x, *rest, v=v)",),
+    )
 
 
 # ------------------------------------------------------------------------------- backwards
@@ -260,9 +270,12 @@ class Adjoint:
             _refuse_written(s, stale)
         given = [*args[1:], *kwargs.values()]
         if len(given) > 1 or not set(kwargs) <= {"y_bar"}:
-            s.refuse(errors.SeedError, "a pullback is called with more than a seed",
-                     why="there is one cotangent for each part of the value.",
-                     help=("pass the cotangents of several values in a tuple",))  # fmt: skip
+            s.refuse(
+                errors.SeedError,
+                "a pullback is called with more than a seed",
+                why="there is one cotangent for each part of the value.",
+                help=("pass the cotangents of several values in a tuple",),
+            )
         box = given[0] if given else Constant(1.0)
         seed = fitting(s, box, s.atom(y), SEED, broadcast=True)
         atoms = [*map(s.atom, saved), seed]
@@ -316,10 +329,15 @@ def _referred(s: Machine, block: Block) -> Iterator[AbstractValue]:
 def _refuse_written(s: Machine, stale: Stale) -> NoReturn:
     """Refuse to read what was written into since it was saved."""
     line = "" if stale.where is None else f" in line {stale.where.line}"
-    s.refuse(errors.MutationError, f"cannot call a pullback after the write{line}",
-             why="it may read the array that was written into, as it was or as it is.",
-             help=("call it before the write",
-                   "or give the pullback an array of its own:  pullback(f, x.copy())"))  # fmt: skip
+    s.refuse(
+        errors.MutationError,
+        f"cannot call a pullback after the write{line}",
+        why="it may read the array that was written into, as it was or as it is.",
+        help=(
+            "call it before the write",
+            "or give the pullback an array of its own:  pullback(f, x.copy())",
+        ),
+    )
 
 
 # ------------------------------------------------------------------------------- shared
@@ -339,8 +357,11 @@ def _listed(s: Machine, box: AbstractValue, what: str) -> Boxes:
     """Return the items of a tuple or list of known length."""
     if isinstance(box, TupleValue | ListValue):
         return box.items
-    return s.refuse(errors.UnsupportedSyntaxError, f"cannot tell how many {what} there are",
-                    help=("write them as a tuple:  (x, y)",))  # fmt: skip
+    return s.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot tell how many {what} there are",
+        help=("write them as a tuple:  (x, y)",),
+    )
 
 
 def _is_none(box: AbstractValue) -> bool:

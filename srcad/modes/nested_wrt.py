@@ -14,10 +14,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.startup.identifiers import printable, shown
 
 Key = int | str
-_ANY = (
-    Parameter("args", Parameter.VAR_POSITIONAL),
-    Parameter("kwargs", Parameter.VAR_KEYWORD),
-)
+_ANY = (Parameter("args", Parameter.VAR_POSITIONAL), Parameter("kwargs", Parameter.VAR_KEYWORD))
 
 
 def sought(
@@ -48,9 +45,12 @@ def _key(
         s.refuse(WrtError, error.sentence, why=error.why or "", help=error.help)
     assert place is not None
     if place.steps:
-        s.refuse(WrtError, f"cannot differentiate by the part {shown(entry)} here",
-                 why="of an inner gradient only whole arguments are read.",
-                 help=("differentiate by the whole, and take a part of the gradient",))  # fmt: skip
+        s.refuse(
+            WrtError,
+            f"cannot differentiate by the part {shown(entry)} here",
+            why="of an inner gradient only whole arguments are read.",
+            help=("differentiate by the whole, and take a part of the gradient",),
+        )
     if isinstance(place.item, str):
         return place.item
     if place.item is not None:
@@ -60,9 +60,12 @@ def _key(
         return parameter.name
     if place.parameter < count and parameter.kind in POSITIONAL:
         return place.parameter
-    return s.refuse(WrtError, f"wrt={shown(entry)} is no argument of this call",
-                    why="a default, or *args as a whole, is no argument of the call.",
-                    help=("pass the argument in the call",))  # fmt: skip
+    return s.refuse(
+        WrtError,
+        f"wrt={shown(entry)} is no argument of this call",
+        why="a default, or *args as a whole, is no argument of the call.",
+        help=("pass the argument in the call",),
+    )
 
 
 Pair = tuple[Sequence[Parameter], Sequence[Parameter]]

@@ -66,8 +66,9 @@ def with_layouts(made: Function, places: Sequence[WrtEntry], odd: Collection[Wrt
             x: Atom = made.params[place.parameter]
             for key in place.keys:
                 x = _read(builder, x, key)
-            gradients[k] = builder.call(runtime.laid_out, gradient, x,
-                                        type=gradient.type, hint=gradient.hint)  # fmt: skip
+            gradients[k] = builder.call(
+                runtime.laid_out, gradient, x, type=gradient.type, hint=gradient.hint
+            )
     block = Block((), tuple(builder.ops), (y, *gradients))
     return Function(made.name, made.params, block, made.where)
 
@@ -245,11 +246,13 @@ def _refusal(made: Function, argument: str, type_: Type) -> SrcadError:
         return UnsupportedTypeError(
             f"argument {argument} of {made.name!r} is {kind}, which has no derivative",
             where=made.where,
-            why=f"it is not taken apart into its attributes: {closed}" if of_user
+            why=f"it is not taken apart into its attributes: {closed}"
+            if of_user
             else "srcad differentiates by numbers, arrays of numbers and what holds these.",
             help="differentiate by its arrays:  def f(W): ...  with the object made of W inside"
-            if of_user else "pass its numbers as an array of numbers:  np.asarray(x, float)",
-        )  # fmt: skip
+            if of_user
+            else "pass its numbers as an array of numbers:  np.asarray(x, float)",
+        )
     if isinstance(type_, Fixed):
         why = f"it is {shown(type_.value)}, which is no number."
     elif isinstance(type_, Numeric) and type_.kind in "iu":

@@ -208,8 +208,9 @@ class Recorder:
         known = tuple(
             o if o.value is not _LATER else Operand(o.name, next(given)) for o in made.operands
         )
-        row = Row(made.name, _copied(value), None, made.op, known, self.runs[k], made.where,
-                  made.ssa)  # fmt: skip
+        row = Row(
+            made.name, _copied(value), None, made.op, known, self.runs[k], made.where, made.ssa
+        )
         self.rows.append(row)
         return _Told(row)
 

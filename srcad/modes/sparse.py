@@ -332,8 +332,12 @@ def jacobian_tangents(function: Function, request: Request, wrt: Sequence[int]) 
     return jvp(function, wrt, lower_inline, values=(), tangents=(0,))
 
 
-JACOBIAN = Mode("sparse_jacobian", "Sparse Jacobian", jacobian_tangents,
-            partial(in_one_matrix, outputs=1, symmetric=False))  # fmt: skip
+JACOBIAN = Mode(
+    "sparse_jacobian",
+    "Sparse Jacobian",
+    jacobian_tangents,
+    partial(in_one_matrix, outputs=1, symmetric=False),
+)
 
 
 # ``hessian`` with ``sparse=True``: the Hessian as a sparse matrix, forward over reverse.

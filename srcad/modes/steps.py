@@ -61,9 +61,13 @@ _told: weakref.WeakKeyDictionary[CodeType, set[str]] = weakref.WeakKeyDictionary
 
 
 def warn_of_steps(
-    function: Any, lowered: Function, made: Function, parameters: Sequence[Parameter],
-    wrt: Sequence[int], has_aux: bool,
-) -> None:  # fmt: skip
+    function: Any,
+    lowered: Function,
+    made: Function,
+    parameters: Sequence[Parameter],
+    wrt: Sequence[int],
+    has_aux: bool,
+) -> None:
     """Warn, once per function and argument, of a gradient that is zero whatever the argument is."""
     for position, gradient in zip(wrt, made.block.results[1:], strict=True):
         param, name = lowered.params[position], parameters[position].name

@@ -146,8 +146,17 @@ def _templates(function: Function) -> list[Row]:
     rows = [Row(printer.name(p), None, where=function.where) for p in function.params]
     for op, made in noted_ops(function):
         operands = _operands(printer, made)
-        rows.append(Row(printer.name(op.result), None, None, target_name(made.target), operands,
-                        where=made.where, ssa=ssa.name(op.result)))  # fmt: skip
+        rows.append(
+            Row(
+                printer.name(op.result),
+                None,
+                None,
+                target_name(made.target),
+                operands,
+                where=made.where,
+                ssa=ssa.name(op.result),
+            )
+        )
     return rows
 
 

@@ -75,8 +75,10 @@ def arithmetic_of_two_literals(r: Rewriter, op: Call) -> Arg | None:
     """Fold ``2 * 3`` to 6 and ``1.5 - True`` to 0.5, unless Python would raise or overflow."""
     if not (isinstance(op.args[0], Const) and isinstance(op.args[1], Const)):
         return None
-    a, b = (int(x.value) if isinstance(x, Const) and type(x.value) is bool else number(x)
-            for x in op.args)  # fmt: skip
+    a, b = (
+        int(x.value) if isinstance(x, Const) and type(x.value) is bool else number(x)
+        for x in op.args
+    )
     if a is None or b is None or (op.target is operator.pow and abs(b) > 16):
         return None
     if op.target is operator.mul and 1 in (a, b):

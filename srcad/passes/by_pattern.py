@@ -217,8 +217,11 @@ def _filled(template: Any, found: Mapping[str, Any]) -> Any:
         return parts
     if not isinstance(template, ast.AST):
         return template
-    fields = {name: _filled(getattr(template, name), found)
-              for name in template._fields if hasattr(template, name)}  # fmt: skip
+    fields = {
+        name: _filled(getattr(template, name), found)
+        for name in template._fields
+        if hasattr(template, name)
+    }
     return ast.copy_location(type(template)(**fields), template)
 
 
@@ -374,8 +377,9 @@ class _Line:
     # ------------------------------------------------------------------------- replacements
     def makes(self, node: ast.expr) -> Makes:
         """Build a function that makes a part of the replacement."""
-        holes = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)
-                 if hole_of(name.id)}  # fmt: skip
+        holes = {
+            name.id for name in ast.walk(node) if isinstance(name, ast.Name) if hole_of(name.id)
+        }
         if isinstance(node, ast.Name):
             name = node.id
             return lambda r, found: found[name]

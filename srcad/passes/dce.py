@@ -257,12 +257,22 @@ class _Needs:
         if isinstance(op, While):
             test = self.kept(op.test, (0,))
             tested = tuple(op.test.params[k] for k in carried)
-            return replace(op, inits=inits, test=replace(test, params=tested),
-                           body=replace(body, params=params), outputs=outputs)  # fmt: skip
+            return replace(
+                op,
+                inits=inits,
+                test=replace(test, params=tested),
+                body=replace(body, params=params),
+                outputs=outputs,
+            )
         items = self._kept_items(op)
         params = (*(op.items[k] for k in items), *params)
-        return replace(op, seqs=tuple(op.seqs[k] for k in items), inits=inits,
-                       body=replace(body, params=params), outputs=outputs)  # fmt: skip
+        return replace(
+            op,
+            seqs=tuple(op.seqs[k] for k in items),
+            inits=inits,
+            body=replace(body, params=params),
+            outputs=outputs,
+        )
 
     def _kept_items(self, op: For) -> list[int]:
         """Return the items that are read.

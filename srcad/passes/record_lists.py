@@ -262,8 +262,10 @@ class _Plan:
             if one in self.parts:
                 reads += _reads(*self.parts[one], op)
         params = (*(self._item(op.items[k]) for k in kept), *op.carried)
-        seqs = tuple(self.renamed.get(seq, seq) if isinstance(seq, Value) else seq
-                     for seq in (op.seqs[k] for k in kept))  # fmt: skip
+        seqs = tuple(
+            self.renamed.get(seq, seq) if isinstance(seq, Value) else seq
+            for seq in (op.seqs[k] for k in kept)
+        )
         body = Block(params, (*reads, *body.ops), body.results)
         return replace(op, seqs=seqs, body=body, outputs=tuple(outputs))
 

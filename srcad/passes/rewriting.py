@@ -192,8 +192,14 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         """Return a new call in the place of the current one, simplified in turn."""
         assert self.current is not None
         found = result_type(target, args, tuple(kwargs.items()))
-        call = replace(self.current, target=target, args=args, kwargs=tuple(kwargs.items()),
-                       result=Value(found), in_place=False)  # fmt: skip
+        call = replace(
+            self.current,
+            target=target,
+            args=args,
+            kwargs=tuple(kwargs.items()),
+            result=Value(found),
+            in_place=False,
+        )
         return self._simplest(call)
 
     def _construct(self, target: Any, *args: Any, **how: Any) -> Atom:

@@ -10,17 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
-from srcad.ir.core import (
-    Block,
-    Call,
-    Function,
-    If,
-    Op,
-    Try,
-    Value,
-    free_values,
-    values_in,
-)
+from srcad.ir.core import Block, Call, Function, If, Op, Try, Value, free_values, values_in
 from srcad.ir.definitions import calls_by_result, uses_of
 from srcad.ir.memory import has_storage, makes_fresh
 from srcad.ir.traits import adds_at_places, is_store

@@ -160,9 +160,7 @@ def minimum(a, b):
 
 
 @derivative(
-    np.fmax,
-    samples=(-2, 2),
-    kinks={(1, 1): (0, 1), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)},
+    np.fmax, samples=(-2, 2), kinks={(1, 1): (0, 1), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)}
 )
 def fmax(a, b):
     """The second operand owns a tie; a nan never does."""
@@ -173,9 +171,7 @@ def fmax(a, b):
 
 
 @derivative(
-    np.fmin,
-    samples=(-2, 2),
-    kinks={(1, 1): (1, 0), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)},
+    np.fmin, samples=(-2, 2), kinks={(1, 1): (1, 0), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)}
 )
 def fmin(a, b):
     """The first operand owns a tie; a nan never does."""

@@ -7,15 +7,7 @@ import numpy as np
 
 from srcad.rules.declare import linear, nondifferentiable
 from srcad.rules.row import NoPartial
-from srcad.runtime import (
-    as_real_as,
-    fitting,
-    like,
-    numeric_value,
-    of_any_phase,
-    rounded,
-    taken_in,
-)
+from srcad.runtime import as_real_as, fitting, like, numeric_value, of_any_phase, rounded, taken_in
 
 TOO_DEEP = NoPartial("lists are nested more than three deep; stack them with np.stack")
 

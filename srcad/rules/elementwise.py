@@ -88,11 +88,7 @@ def tan(x, *, y):
 
 
 @derivative(
-    np.arcsin,
-    twin=math.asin,
-    safe=0.0,
-    samples=(-0.8, 0.8),
-    kinks={1: math.inf, -1: math.inf},
+    np.arcsin, twin=math.asin, safe=0.0, samples=(-0.8, 0.8), kinks={1: math.inf, -1: math.inf}
 )
 def arcsin(x, *, y):
     """For complex numbers ``1 / cos(y)``, which is right on both sides of a branch cut."""
@@ -102,11 +98,7 @@ def arcsin(x, *, y):
 
 
 @derivative(
-    np.arccos,
-    twin=math.acos,
-    safe=0.0,
-    samples=(-0.8, 0.8),
-    kinks={1: -math.inf, -1: -math.inf},
+    np.arccos, twin=math.acos, safe=0.0, samples=(-0.8, 0.8), kinks={1: -math.inf, -1: -math.inf}
 )
 def arccos(x, *, y):
     if may_be_complex(x):
@@ -172,11 +164,7 @@ def arccosh(x, *, y):
 
 
 @derivative(
-    np.arctanh,
-    twin=math.atanh,
-    safe=0.0,
-    samples=(-0.8, 0.8),
-    kinks={1: math.inf, -1: math.inf},
+    np.arctanh, twin=math.atanh, safe=0.0, samples=(-0.8, 0.8), kinks={1: math.inf, -1: math.inf}
 )
 def arctanh(x):
     return 1 / ((1 - x) * (1 + x))

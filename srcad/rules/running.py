@@ -107,8 +107,7 @@ def before(a):
 
 
 @adjoint(
-    np.cumprod,
-    samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(np.array([2.0, 0, 3, 0]))],
+    np.cumprod, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(np.array([2.0, 0, 3, 0]))]
 )
 def cumprod(y_bar, y, a, axis=None, dtype=None):
     """``y[i] = a[0] .. a[i]``: one sweep from the end, without division, so zeros are right."""

@@ -69,9 +69,14 @@ else:
         return made
 
     def field(
-        *, default=_MISSING, default_factory=_MISSING, init=True, repr=True, compare=True,
+        *,
+        default=_MISSING,
+        default_factory=_MISSING,
+        init=True,
+        repr=True,
+        compare=True,
         kw_only=_MISSING,
-    ):  # fmt: skip
+    ):
         """Describe a field; the options are those of `dataclasses.field`."""
         return _Field(default, default_factory, init, repr, compare, kw_only)
 

@@ -225,8 +225,11 @@ def _batch_loop(scope: BatchedScope, op: Loop) -> None:
     _refuse_choice(scope, op, op.body.results[0])
     _refuse_choice(scope, op, op.test.results[0] if isinstance(op, While) else op.count)
     width = len(op.inits)
-    seqs = [_rows(scope, *pair) for pair in zip(op.seqs, op.items, strict=True)] if isinstance(
-        op, For) else []  # fmt: skip
+    seqs = (
+        [_rows(scope, *pair) for pair in zip(op.seqs, op.items, strict=True)]
+        if isinstance(op, For)
+        else []
+    )
     items = _outputs(scope, op.items, [scope.tree(item) for item in op.items])
     carried = [scope.tree(param) for param in op.carried]
     inits = [scope.full_atom(a, tree) for a, tree in zip(op.inits, carried, strict=True)]
@@ -280,9 +283,13 @@ def _batch_routine_call(scope: BatchedScope, op: Call) -> None:
     routine = _batched_routine(scope, op.target, pattern, tree)
     args = [scope.full(arg, one) for arg, one in zip(op.args, pattern, strict=True)]
     made = scope.builder.call(
-        routine, *args, scope.shared.count, type=scope.wide(op.result.type, tree),
-        hint=op.result.hint, effect=op.effect,
-    )  # fmt: skip
+        routine,
+        *args,
+        scope.shared.count,
+        type=scope.wide(op.result.type, tree),
+        hint=op.result.hint,
+        effect=op.effect,
+    )
     scope.put(op.result, made)
 
 

@@ -20,12 +20,7 @@ from srcad.errors import SrcadError
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.traits import (
-    built_parts,
-    is_shape,
-    is_structure,
-    measures,
-)
+from srcad.ir.traits import built_parts, is_shape, is_structure, measures
 from srcad.rules.batching import formula_for
 from srcad.rules.row import AlwaysRaisesError
 from srcad.startup.records import replace

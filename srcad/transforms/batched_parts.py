@@ -50,8 +50,9 @@ def _list(scope: BatchedScope, op: Call) -> Atom | None:
 
 def _holds(op: Call, k: int) -> bool:
     """Return True if an operand is a list, or goes into one: not what counts or names a place."""
-    return not (k == 1 and op.target in (primitives.inserted, primitives.replaced,
-                                         primitives.without))  # fmt: skip
+    return not (
+        k == 1 and op.target in (primitives.inserted, primitives.replaced, primitives.without)
+    )
 
 
 # ------------------------------------------------------------------------------- reads, stores
@@ -145,8 +146,9 @@ def _likeness(scope: BatchedScope, op: Call) -> Atom | None:
 def _or_zeros(scope: BatchedScope, op: Call) -> Atom | None:
     """``or_zeros(x_bar, x)``: the zeros need the axis."""
     x_bar, x = op.args
-    return scope.builder.call(op.target, scope.of(x_bar), scope.full(x, True),
-                              type=scope.wide(op.result.type))  # fmt: skip
+    return scope.builder.call(
+        op.target, scope.of(x_bar), scope.full(x, True), type=scope.wide(op.result.type)
+    )
 
 
 def _plus(scope: BatchedScope, op: Call) -> Atom | None:
@@ -188,8 +190,9 @@ def _in_kind(scope: BatchedScope, op: Call) -> Atom | None:
     if not isinstance(type_, Numeric) or type_.dtype is None or scope.tree(op.args[1]) is not False:
         return None
     dtype = type_.dtype if type_.kind in "fc" else np.dtype(float)
-    return scope.builder.call(np.astype, scope.of(op.args[0]), Const(dtype),
-                              type=scope.wide(op.result.type))  # fmt: skip
+    return scope.builder.call(
+        np.astype, scope.of(op.args[0]), Const(dtype), type=scope.wide(op.result.type)
+    )
 
 
 # ------------------------------------------------------------------------------- all operands

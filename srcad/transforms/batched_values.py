@@ -175,10 +175,12 @@ class BatchedScope:
             parts = [
                 self._spread(
                     self.builder.part(found, type_, k, type=self.wide(t, part(have, k))),
-                    t, part(have, k), part(wanted, k),
+                    t,
+                    part(have, k),
+                    part(wanted, k),
                 )
                 for k, t in enumerate(type_.items)
-            ]  # fmt: skip
+            ]
             return self.builder.build_like(type_, parts)
         if isinstance(type_, ListOf):
             inside = self.inner()

@@ -137,9 +137,15 @@ def _undo_if(scope: ReverseScope, op: If) -> None:
     )
     put = mirrors.outputs()
     scope.builder.ops.append(
-        If(test=op.chosen_by, then=then, orelse=orelse, outputs=(*outputs, *put), where=op.where,
-           half="reverse")
-    )  # fmt: skip
+        If(
+            test=op.chosen_by,
+            then=then,
+            orelse=orelse,
+            outputs=(*outputs, *put),
+            where=op.where,
+            half="reverse",
+        )
+    )
     mirrors.hand_on(put)
     for slot, output in zip(touched, outputs, strict=True):
         scope.replace(slot, output)
@@ -364,10 +370,17 @@ class _LoopReversal:
         tag, trips = Value(INT, "tag"), Value(INT, "trips")
         self.scope.builder.where = op.where
         self.scope.builder.ops.append(
-            For(seqs=tuple(self.seqs), inits=tuple(inits), body=block,
-                outputs=(tag, trips, *finals, *lists), count=op.outputs[1],
-                backward=not (isinstance(op, For) and op.backward), where=op.where, half="reverse")
-        )  # fmt: skip
+            For(
+                seqs=tuple(self.seqs),
+                inits=tuple(inits),
+                body=block,
+                outputs=(tag, trips, *finals, *lists),
+                count=op.outputs[1],
+                backward=not (isinstance(op, For) and op.backward),
+                where=op.where,
+                half="reverse",
+            )
+        )
         self._hand_on(slots, finals[:width], lists)
         self.mirrors.hand_on(finals[width:])
 

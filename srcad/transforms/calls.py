@@ -327,8 +327,11 @@ def lifted_arg(scope: ReverseScope, arg: Arg) -> Arg:
     type_ = arg.type
     if not isinstance(type_, Numeric) or type_.is_python or type_.kind not in "iu":
         return arg
-    return scope.call(np.astype if type_.form == "array" else np.float64, arg,
-                      *((_FLOAT64,) if type_.form == "array" else ()))  # fmt: skip
+    return scope.call(
+        np.astype if type_.form == "array" else np.float64,
+        arg,
+        *((_FLOAT64,) if type_.form == "array" else ()),
+    )
 
 
 def unbroadcast(scope: ReverseScope, op: Call, bar: Atom, arg: Value) -> Atom:
@@ -405,8 +408,9 @@ def leading_of(
         return [bars[0], scope.item(op.result, 0), scope.item(op.result, 1, hint="saved")]
     if rule.primal is None:
         return [y_bar, op.result if result is None else result]
-    pair = scope.builder.call(rule.primal, *op.args, kwargs=op.kwargs,
-                              type=TupleOf((op.result.type, OPAQUE)))  # fmt: skip
+    pair = scope.builder.call(
+        rule.primal, *op.args, kwargs=op.kwargs, type=TupleOf((op.result.type, OPAQUE))
+    )
     return [y_bar, op.result, scope.item(pair, 1)]
 
 

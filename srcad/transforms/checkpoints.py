@@ -51,12 +51,7 @@ from srcad.ir.inference.builder import Builder
 from srcad.ir.memory import is_one_of
 from srcad.ir.operations import Operation
 from srcad.ir.primitives import apply
-from srcad.ir.substitute import (
-    substituted_atom,
-    substituted_block,
-    substituted_ops,
-    with_blocks,
-)
+from srcad.ir.substitute import substituted_atom, substituted_block, substituted_ops, with_blocks
 from srcad.ir.traits import is_known_part, never_returns
 from srcad.passes.dce import dce
 from srcad.startup.identifiers import module_of
@@ -406,8 +401,16 @@ class _Segments:
         totals = (counted,) if sums else ()
         outputs = (op.outputs[0], trip, *carried_outputs(op), *totals, *lists)
         seq = Display("range", (self.start, self.stop, stride))
-        outer.ops.append(For(seqs=(seq,), inits=tuple(inits), body=block, outputs=outputs,
-                             where=op.where, half=op.half))  # fmt: skip
+        outer.ops.append(
+            For(
+                seqs=(seq,),
+                inits=tuple(inits),
+                body=block,
+                outputs=outputs,
+                where=op.where,
+                half=op.half,
+            )
+        )
 
     def _bounds(self) -> tuple[Arg, Arg, Arg]:
         """Return the bounds of the range.
@@ -466,7 +469,13 @@ class _Segments:
         outputs = tuple(Value(v.type, v.hint) for v in results)
         orelse = Block((), (), (UNDEF,) * len(outputs))
         self.inside.ops.append(
-            If(test=CHECKPOINT, then=then, orelse=orelse, outputs=outputs, where=op.where,
-               half=op.half)
-        )  # fmt: skip
+            If(
+                test=CHECKPOINT,
+                then=then,
+                orelse=orelse,
+                outputs=outputs,
+                where=op.where,
+                half=op.half,
+            )
+        )
         return outputs

@@ -97,8 +97,9 @@ class ReverseScope(Constructors[Arg, Value]):
             assert isinstance(bar, Value)
             self.sweep.masks[bar] = self.sweep.masks[given]
         if self.sweep.is_unsettled(type_, atom_type(bar)) and slot[0] not in self.sweep.undefined:
-            bar = self.builder.call(runtime.as_real_as, bar, self.at(*slot),
-                                    type=cotangent_type(type_))  # fmt: skip
+            bar = self.builder.call(
+                runtime.as_real_as, bar, self.at(*slot), type=cotangent_type(type_)
+            )
         self._known(slot).append(bar)
         self.places[slot] = self.builder.where
         if slot in self.outer:
@@ -325,8 +326,10 @@ class ReverseScope(Constructors[Arg, Value]):
                 return self.call(np.zeros_like, value)
             case TupleOf(items):
                 assert isinstance(value, Value)
-                parts = [self.zeros_of(t, part(activity, k), self.at(value, (k,)))
-                         for k, t in enumerate(items)]  # fmt: skip
+                parts = [
+                    self.zeros_of(t, part(activity, k), self.at(value, (k,)))
+                    for k, t in enumerate(items)
+                ]
                 return self.build_like(type_, parts)
             case ListOf(item):
                 return self._zeros_of_list(item, activity, value)

@@ -117,10 +117,15 @@ def _item(
 ) -> Atom:
     if isinstance(type_, TupleOf):
         parts = [
-            _item(scope, t, part(tree, k), scope.at(value, (k,)),
-                  None if bar is None else scope.child(type_, bar, k))
+            _item(
+                scope,
+                t,
+                part(tree, k),
+                scope.at(value, (k,)),
+                None if bar is None else scope.child(type_, bar, k),
+            )
             for k, t in enumerate(type_.items)
-        ]  # fmt: skip
+        ]
         return scope.build_like(type_, parts)
     if isinstance(type_, ListOf):
         return _list_gradient(scope, type_, tree, value, bar)

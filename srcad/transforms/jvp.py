@@ -128,12 +128,25 @@ def _pushed(
     wanted = [fully_active(atom_type(a)) if k in tangents else False for k, a in enumerate(results)]
     refuse_texts(function, varied, wanted)
     facts = activity(function, varied, wanted)
-    sweep = Sweep(facts, homes_of(function), possibly_undefined(function.block), inline, function,
-                  undo_block, undo_routine_call, prepared, simplified_sweep)  # fmt: skip
+    sweep = Sweep(
+        facts,
+        homes_of(function),
+        possibly_undefined(function.block),
+        inline,
+        function,
+        undo_block,
+        undo_routine_call,
+        prepared,
+        simplified_sweep,
+    )
     builder = Builder(where=function.where, half="reverse")
     spelled_out = unbound_with_tangents(function.block, facts.active, sweep.undefined)
-    forward = ForwardScope(ReverseScope(sweep, Block(), builder), push_block,
-                           hollow=asked is None, spelled_out=spelled_out)  # fmt: skip
+    forward = ForwardScope(
+        ReverseScope(sweep, Block(), builder),
+        push_block,
+        hollow=asked is None,
+        spelled_out=spelled_out,
+    )
     extra = []
     for k in order:
         param = function.params[k]
@@ -191,10 +204,11 @@ def _push_if(forward: ForwardScope, op: If) -> None:
         arms.append(arm)
     blocks = (op.then, op.orelse)
     moving = [
-        k for k in active
+        k
+        for k in active
         if op.outputs[k] in forward.spelled_out
         or any(arm.of(b.results[k]) is not None for arm, b in zip(arms, blocks, strict=True))
-    ]  # fmt: skip
+    ]
     found = [
         [arm.full(b.results[k], forward.tree(op.outputs[k])) for k in moving]
         for arm, b in zip(arms, blocks, strict=True)
@@ -320,16 +334,27 @@ class _LoopWithTangents:
         return active, params, inits
 
     def _append(
-        self, body: Block, seqs: list[Arg], inits: list[Atom], params: list[Value],
-        finals: dict[Value, Value], columns: dict[Value, Value],
-    ) -> None:  # fmt: skip
+        self,
+        body: Block,
+        seqs: list[Arg],
+        inits: list[Atom],
+        params: list[Value],
+        finals: dict[Value, Value],
+        columns: dict[Value, Value],
+    ) -> None:
         op, forward = self.op, self.forward
-        outputs = (*op.outputs[:2], *carried_outputs(op), *finals.values(),
-                   *collected_outputs(op), *columns.values())  # fmt: skip
+        outputs = (
+            *op.outputs[:2],
+            *carried_outputs(op),
+            *finals.values(),
+            *collected_outputs(op),
+            *columns.values(),
+        )
         made: Loop
         if isinstance(op, For):
-            made = replace(op, seqs=(*op.seqs, *seqs), inits=(*op.inits, *inits), body=body,
-                           outputs=outputs)  # fmt: skip
+            made = replace(
+                op, seqs=(*op.seqs, *seqs), inits=(*op.inits, *inits), body=body, outputs=outputs
+            )
         else:
             fresh = [Value(p.type, p.hint) for p in params]
             test = replace(op.test, params=(*op.test.params, *fresh))

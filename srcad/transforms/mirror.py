@@ -192,9 +192,12 @@ def makes_version(op: Call) -> bool:
 
 def is_free_view(call: Call) -> bool:
     """Return True if a call reads a part of an array, or shows it in another way, at no cost."""
-    return bool(call.args) and isinstance(call.args[0], Value) and _is_array(call.args[0]) and (
-        is_cheap(call) and not is_one_of(call.target, _ARITHMETIC)
-    )  # fmt: skip
+    return (
+        bool(call.args)
+        and isinstance(call.args[0], Value)
+        and _is_array(call.args[0])
+        and (is_cheap(call) and not is_one_of(call.target, _ARITHMETIC))
+    )
 
 
 _ARITHMETIC = frozenset(
@@ -285,5 +288,10 @@ def with_old_reads(function: Function, mirrors: Mirrors) -> tuple[Function, Mirr
 def _read_before(store: Call) -> Call:
     """Return the value that a store is about to overwrite."""
     read = Value(result_type(operator.getitem, store.args[:2], ()))
-    return Call(target=operator.getitem, args=store.args[:2], result=read, where=store.where,
-                half="repeated")  # fmt: skip
+    return Call(
+        target=operator.getitem,
+        args=store.args[:2],
+        result=read,
+        where=store.where,
+        half="repeated",
+    )

@@ -94,10 +94,7 @@ class Plan:
                 self._recompute(value)
 
     def _save_one(
-        self,
-        rest: list[Value],
-        plans: dict[Value, frozenset[Value] | None],
-        shared: Counter[Value],
+        self, rest: list[Value], plans: dict[Value, frozenset[Value] | None], shared: Counter[Value]
     ) -> None:
         """Save the one leaf that several need, or else the first value itself."""
         value = rest[0]

@@ -69,8 +69,12 @@ def pair_of(sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> Pa
     active = tuple(k for k, tree in enumerate(pattern) if tree is not False)
     params = routine.function.params
     bars = tuple(of_any_form(cotangent_type(params[k].type, pattern[k])) for k in active)
-    pair = Pair(Routine(f"{routine.name}_primal", user=routine.user),
-                Routine(f"{routine.name}_adjoint", user=routine.user), active, bars)  # fmt: skip
+    pair = Pair(
+        Routine(f"{routine.name}_primal", user=routine.user),
+        Routine(f"{routine.name}_adjoint", user=routine.user),
+        active,
+        bars,
+    )
     routine.derived[pattern] = pair
     hollow = routine.derived.get(_HOLLOW_PARAMS, ())
     returned = routine.derived.get(_HOLLOW_RESULTS, ())
@@ -143,10 +147,16 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
     hollow = [function.params[k] for k in routine.derived.get(_HOLLOW_PARAMS, ())]
     refuse_texts(function, varied, wanted)
     sweep = Sweep(
-        activity(function, varied, wanted), homes_of(function),
-        possibly_undefined(function.block, hollow), outer.inline, function, outer.undo,
-        outer.undo_routine, outer.prepared, outer.finish,
-    )  # fmt: skip
+        activity(function, varied, wanted),
+        homes_of(function),
+        possibly_undefined(function.block, hollow),
+        outer.inline,
+        function,
+        outer.undo,
+        outer.undo_routine,
+        outer.prepared,
+        outer.finish,
+    )
     scope = ReverseScope(sweep, function.block, Builder(half="reverse", where=function.where))
     seeds: list[Value] = []
     for k, (atom, tree) in enumerate(zip(results, wanted, strict=True)):

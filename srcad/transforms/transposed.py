@@ -197,9 +197,14 @@ def _refuse_tuple_on_one_path(inside: ReverseScope, op: Call, rule: Rule, entry:
 
 
 def _with_product(
-    forward: ForwardScope, inside: ReverseScope, op: Call, total: Atom | None, arg: Arg,
-    entry: Any, dot: Tangent,
-) -> Atom | None:  # fmt: skip
+    forward: ForwardScope,
+    inside: ReverseScope,
+    op: Call,
+    total: Atom | None,
+    arg: Arg,
+    entry: Any,
+    dot: Tangent,
+) -> Atom | None:
     if dot is None or entry is None or (isinstance(entry, Const) and entry.value is None):
         return total
     if isinstance(entry, Display):

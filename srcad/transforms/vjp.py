@@ -123,9 +123,18 @@ def _swept(
     varied = {p: fully_active(p.type) for p in params}
     refuse_texts(function, varied, [wanted])
     facts = activity(function, varied, [wanted])
-    sweep = Sweep(facts, homes_of(function), possibly_undefined(function.block), inline, function,
-                  undo_block, undo_routine_call, reversible, simplified_sweep,
-                  mirrors=mirrors)  # fmt: skip
+    sweep = Sweep(
+        facts,
+        homes_of(function),
+        possibly_undefined(function.block),
+        inline,
+        function,
+        undo_block,
+        undo_routine_call,
+        reversible,
+        simplified_sweep,
+        mirrors=mirrors,
+    )
     scope = ReverseScope(sweep, function.block, Builder(half="reverse", where=function.where))
     params_out = function.params
     if seed is None:

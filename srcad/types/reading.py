@@ -212,7 +212,8 @@ def checks_instances(cls: Any) -> bool:
     if kind is type:
         return False
     names = ("__instancecheck__", "__subclasscheck__")
-    by_meta = any(name in vars(base) for base in _bases(kind) if base not in (type, ABCMeta)
-                  for name in names)  # fmt: skip
+    by_meta = any(
+        name in vars(base) for base in _bases(kind) if base not in (type, ABCMeta) for name in names
+    )
     hook = _member(cls, "__subclasshook__")
     return by_meta or (isinstance(hook, classmethod) and not is_of_library(hook.__func__))

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from srcad.frontend.domain.frames import (
-    DEAD,
-    Unreachable,
-)
+from srcad.frontend.domain.frames import DEAD, Unreachable
 from srcad.frontend.domain.values import AbstractValue, Constant, Env
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import NONE, Value

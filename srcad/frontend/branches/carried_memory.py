@@ -17,21 +17,12 @@ from collections.abc import Iterator
 
 from srcad.frontend.branches.loop_variables import LoopVariable
 from srcad.frontend.domain.memory import Either, Origin
-from srcad.frontend.domain.structure import (
-    components,
-    shown_parts,
-    with_parts,
-)
+from srcad.frontend.domain.structure import components, shown_parts, with_parts
 from srcad.frontend.domain.values import AbstractValue, Code, Env, Structure, Taken
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.cells import same_parts
 from srcad.frontend.store.known_layout import layout
-from srcad.frontend.store.origins import (
-    inner_values,
-    note_laid_out,
-    origin,
-    realised,
-)
+from srcad.frontend.store.origins import inner_values, note_laid_out, origin, realised
 from srcad.frontend.store.ownership import with_beginnings
 from srcad.ir.core import Value
 from srcad.ir.memory import has_storage

@@ -15,10 +15,7 @@ from collections.abc import Callable
 from srcad.frontend.branches import phi
 from srcad.frontend.branches.branch import Branch, continued, read_branch
 from srcad.frontend.branches.choices import assuming, choose, condition
-from srcad.frontend.domain.frames import (
-    DEAD,
-    Unreachable,
-)
+from srcad.frontend.domain.frames import DEAD, Unreachable
 from srcad.frontend.domain.values import AbstractValue, Choice
 from srcad.frontend.machine.constants import truth
 from srcad.frontend.machine.dispatch import evaluate, evaluates

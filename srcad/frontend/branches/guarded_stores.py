@@ -6,22 +6,12 @@ from collections.abc import Callable
 
 from srcad.frontend.branches.branch import read_branch
 from srcad.frontend.branches.phi import join_branches
-from srcad.frontend.domain.frames import (
-    DEAD,
-    Unreachable,
-)
+from srcad.frontend.domain.frames import DEAD, Unreachable
 from srcad.frontend.domain.memory import NOWHERE
-from srcad.frontend.domain.structure import (
-    Done,
-    mapped,
-)
+from srcad.frontend.domain.structure import Done, mapped
 from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.store.origins import (
-    current,
-    origin,
-    realised,
-)
+from srcad.frontend.store.origins import current, origin, realised
 from srcad.ir.core import UNDEF, Atom, Value
 
 _NAME = "%each"

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from srcad.frontend.branches.branch import Branch
 from srcad.frontend.domain.memory import Element
-from srcad.frontend.domain.structure import (
-    components,
-    is_mutable,
-    mutable_parts,
-    values_of,
-)
+from srcad.frontend.domain.structure import components, is_mutable, mutable_parts, values_of
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
@@ -22,10 +17,7 @@ from srcad.frontend.domain.values import (
     ViewValue,
 )
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.store.aliases import (
-    doubtful,
-    element_of,
-)
+from srcad.frontend.store.aliases import doubtful, element_of
 from srcad.frontend.store.origins import current, origin
 from srcad.ir.core import Value
 
@@ -77,8 +69,10 @@ def _inherit(
     place = _common_place(elements, became)
     wanted = place or Element(containers[0] if containers else None, None, found[0].where)
     if known is not None and (known.container, known.index, known.inner) == (
-        wanted.container, wanted.index, wanted.inner
-    ):  # fmt: skip
+        wanted.container,
+        wanted.index,
+        wanted.inner,
+    ):
         return False
     s.objects.elements[new] = wanted
     return True

@@ -11,10 +11,7 @@ from srcad.frontend.branches.joined_objects import (
     settle_aliases,
     version_in,
 )
-from srcad.frontend.domain.frames import (
-    DEAD,
-    RETURN_NAME,
-)
+from srcad.frontend.domain.frames import DEAD, RETURN_NAME
 from srcad.frontend.domain.memory import Either, Origin
 from srcad.frontend.domain.representation import is_representable, representing_type
 from srcad.frontend.domain.structure import (
@@ -393,12 +390,28 @@ def join_branches(
     outputs, builder = tuple(joined.outputs), s.builder
     if failure is not None:
         orelse = Block((failure.error,), orelse.ops, orelse.results)
-        builder.ops.append(Try(test=test, then=then, orelse=orelse, outputs=outputs,
-                               catches=failure.catches, where=builder.where,
-                               half=builder.half))  # fmt: skip
+        builder.ops.append(
+            Try(
+                test=test,
+                then=then,
+                orelse=orelse,
+                outputs=outputs,
+                catches=failure.catches,
+                where=builder.where,
+                half=builder.half,
+            )
+        )
     elif then.ops or orelse.ops or outputs:
-        builder.ops.append(If(test=test, then=then, orelse=orelse, outputs=outputs,
-                              where=builder.where, half=builder.half))  # fmt: skip
+        builder.ops.append(
+            If(
+                test=test,
+                then=then,
+                orelse=orelse,
+                outputs=outputs,
+                where=builder.where,
+                half=builder.half,
+            )
+        )
     builder.ops += joined.after.ops
     s.restore(envs)
     assert not isinstance(merged, Const)

@@ -20,22 +20,11 @@ from srcad.frontend.domain.values import (
     RecordValue,
 )
 from srcad.frontend.functions import callees
-from srcad.frontend.functions.callees import (
-    call_value,
-)
-from srcad.frontend.functions.inlining import (
-    callee_of_value,
-)
+from srcad.frontend.functions.callees import call_value
+from srcad.frontend.functions.inlining import callee_of_value
 from srcad.frontend.library.introspection import class_of
 from srcad.frontend.machine.constants import raises, spread, spread_mapping
-from srcad.frontend.machine.dispatch import (
-    Args,
-    Kwargs,
-    applies,
-    apply,
-    attribute,
-    evaluates,
-)
+from srcad.frontend.machine.dispatch import Args, Kwargs, applies, apply, attribute, evaluates
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_each
 from srcad.frontend.operations import outside_containers

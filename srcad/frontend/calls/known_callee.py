@@ -157,8 +157,11 @@ def opaque_call(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abs
     if is_random(function):
         holder = Constant(getattr(function, "__self__", None))
         made = function.__name__ == "default_rng"
-        type_ = (Opaque(np.random.Generator) if made
-                 else draw_type(s, holder, function.__name__, args, kwargs))  # fmt: skip
+        type_ = (
+            Opaque(np.random.Generator)
+            if made
+            else draw_type(s, holder, function.__name__, args, kwargs)
+        )
     elif isinstance(function, type) and (not pure or function is types.MappingProxyType):
         handed_out(s, function, (*args, *kwargs.values()))
         type_ = Opaque(function)

@@ -14,21 +14,11 @@ from srcad.frontend.domain.values import (
     Holder,
     MethodValue,
 )
-from srcad.frontend.functions.callees import (
-    only_counts,
-)
-from srcad.frontend.functions.opaque_calls import (
-    handed_out,
-)
+from srcad.frontend.functions.callees import only_counts
+from srcad.frontend.functions.opaque_calls import handed_out
 from srcad.frontend.library import array_writes, methods
 from srcad.frontend.library.random_draws import draw_type
-from srcad.frontend.machine.dispatch import (
-    Args,
-    Kwargs,
-    applies,
-    apply,
-    attribute,
-)
+from srcad.frontend.machine.dispatch import Args, Kwargs, applies, apply, attribute
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers
 from srcad.ir.core import Value

@@ -7,10 +7,7 @@ import operator
 from srcad.frontend.branches.joined_objects import settle_aliases
 from srcad.frontend.branches.loop_variables import LoopVariable, collectable
 from srcad.frontend.control.fixpoint import Iteration, LoopReader
-from srcad.frontend.domain.structure import (
-    Done,
-    mapped,
-)
+from srcad.frontend.domain.structure import Done, mapped
 from srcad.frontend.domain.values import AbstractValue, Taken, Unbound
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.definite_assignment import note_outputs

@@ -207,9 +207,12 @@ def _names_read(s: Machine, boxes: Iterable[AbstractValue]) -> set[str]:
         done.add(id(box))
         todo += components(box)
         node = (
-            box.callee.node if isinstance(box, GeneratorValue)
-            else box.node if isinstance(box, FunctionValue) else None
-        )  # fmt: skip
+            box.callee.node
+            if isinstance(box, GeneratorValue)
+            else box.node
+            if isinstance(box, FunctionValue)
+            else None
+        )
         if node is not None:
             names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
             found |= names

@@ -9,9 +9,24 @@ from srcad.startup.records import dataclass
 from srcad.types.sources import Path
 
 GuardKind = Literal[
-    "is", "code", "equals", "class", "contiguous", "backward", "memory", "has", "lacks", "absent",
-    "keys", "length", "set", "unset", "empty", "same", "apart",
-]  # fmt: skip
+    "is",
+    "code",
+    "equals",
+    "class",
+    "contiguous",
+    "backward",
+    "memory",
+    "has",
+    "lacks",
+    "absent",
+    "keys",
+    "length",
+    "set",
+    "unset",
+    "empty",
+    "same",
+    "apart",
+]
 
 
 @dataclass(frozen=True, eq=False)

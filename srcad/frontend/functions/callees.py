@@ -14,18 +14,9 @@ from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue
 from srcad.frontend.functions import lazy_iterables, opaque_calls, recursion
-from srcad.frontend.functions.inlining import (
-    bind_parameters,
-    inline,
-    is_recursive,
-    reading,
-)
+from srcad.frontend.functions.inlining import bind_parameters, inline, is_recursive, reading
 from srcad.frontend.machine.constants import number_class, raises
-from srcad.frontend.machine.dispatch import (
-    Args,
-    Kwargs,
-    apply,
-)
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import construction, unknown_memory
 from srcad.frontend.source.syntax import is_generator

@@ -17,10 +17,7 @@ from typing import Any
 from srcad import errors
 from srcad.frontend.branches import loop_header
 from srcad.frontend.branches.conditional import choice, without_continue
-from srcad.frontend.domain.frames import (
-    DEAD,
-    Unreachable,
-)
+from srcad.frontend.domain.frames import DEAD, Unreachable
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,

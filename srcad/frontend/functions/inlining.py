@@ -156,8 +156,15 @@ def callee_of_value(s: Machine, box: FunctionValue) -> Callee:
     )
     names = [a.arg for a in box.node.args.kwonlyargs]
     kw_defaults = {n: d for n, d in zip(names, box.kw_defaults, strict=True) if d is not None}
-    return Callee(box.node, frame, box.defaults, kw_defaults, box.node,
-                  None if outer is box.frame else outer, components(box))  # fmt: skip
+    return Callee(
+        box.node,
+        frame,
+        box.defaults,
+        kw_defaults,
+        box.node,
+        None if outer is box.frame else outer,
+        components(box),
+    )
 
 
 # ------------------------------------------------------------------------------ binding

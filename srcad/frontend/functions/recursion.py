@@ -8,12 +8,7 @@ from srcad import errors
 from srcad.frontend.branches.loop_header import header, subsumes, widened
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.representation import representing_type
-from srcad.frontend.domain.structure import (
-    Done,
-    mapped,
-    mutable_parts,
-    shown_parts,
-)
+from srcad.frontend.domain.structure import Done, mapped, mutable_parts, shown_parts
 from srcad.frontend.domain.values import AbstractValue, Code, Env, Frame, Stale, Structure
 from srcad.frontend.functions.inlining import read_body, size_around, size_of
 from srcad.frontend.machine.dispatch import unless_refused
@@ -284,8 +279,12 @@ def _settle(s: Machine, callee: Any, variant: Variant) -> None:
         refuse_unsettled(s, callee)
     if atom is None and not variant.is_endless:
         raise Unreachable
-    inner = [v for key, known in s.routines.items() for v in known
-             if v is not variant and v not in earlier.get(key, ())]  # fmt: skip
+    inner = [
+        v
+        for key, known in s.routines.items()
+        for v in known
+        if v is not variant and v not in earlier.get(key, ())
+    ]
     with_outside_parameters(
         s, variant, Block((), tuple(builder.ops), (atom or Const(None),)), inner
     )

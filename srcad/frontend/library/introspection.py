@@ -105,8 +105,20 @@ def type_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return Constant(found, path)
 
 
-@means(locals, globals, vars, eval, exec, compile, dir, sys._getframe, inspect.currentframe,
-         inspect.stack, inspect.trace, sys._current_frames)  # fmt: skip
+@means(
+    locals,
+    globals,
+    vars,
+    eval,
+    exec,
+    compile,
+    dir,
+    sys._getframe,
+    inspect.currentframe,
+    inspect.stack,
+    inspect.trace,
+    sys._current_frames,
+)
 def looks_inside(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Refuse functions that read or run a program by its text or its names."""
     s.refuse(

@@ -208,8 +208,13 @@ def require_items(s: Machine, box: AbstractValue, *, unpacked: bool = False) -> 
     if cls is None or cls is np.ndarray or hasattr(cls, "__iter__"):
         return
     name = class_label(cls)
-    raises(s, TypeError, f"cannot unpack non-iterable {name} object" if unpacked
-           else f"{name!r} object is not iterable")  # fmt: skip
+    raises(
+        s,
+        TypeError,
+        f"cannot unpack non-iterable {name} object"
+        if unpacked
+        else f"{name!r} object is not iterable",
+    )
 
 
 def as_list(s: Machine, box: AbstractValue) -> AbstractValue:

@@ -63,8 +63,10 @@ def text_method(
 ) -> AbstractValue | None:
     """Return the result of a method of a constant string: a key, a test, parts; None if unknown."""
     if name == "join":  # a dict: its keys
-        args = tuple(TupleValue(tuple(map(Constant, b.keys))) if isinstance(b, DictValue) else b
-                     for b in args)  # fmt: skip
+        args = tuple(
+            TupleValue(tuple(map(Constant, b.keys))) if isinstance(b, DictValue) else b
+            for b in args
+        )
     if type(receiver) is not str or not all(map(_is_plain_constant, (*args, *kwargs.values()))):
         return None
     try:

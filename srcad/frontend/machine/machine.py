@@ -21,14 +21,7 @@ import numpy as np
 from srcad import errors
 from srcad.arguments.signature import describe
 from srcad.frontend.domain.access_paths import Step
-from srcad.frontend.domain.frames import (
-    Dicts,
-    Inactive,
-    Kept,
-    NumbersNeeded,
-    Placed,
-    own_frame,
-)
+from srcad.frontend.domain.frames import Dicts, Inactive, Kept, NumbersNeeded, Placed, own_frame
 from srcad.frontend.domain.guards import Capture, Guard, GuardKind
 from srcad.frontend.domain.layout import Layout
 from srcad.frontend.domain.memory import Either, Objects, Origin

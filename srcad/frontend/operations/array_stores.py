@@ -15,10 +15,7 @@ import numpy as np
 from srcad import errors, runtime
 from srcad.frontend.branches import guarded_stores
 from srcad.frontend.domain.access_paths import Step, is_number_index
-from srcad.frontend.domain.layout import (
-    c_order,
-    shape_of,
-)
+from srcad.frontend.domain.layout import c_order, shape_of
 from srcad.frontend.domain.structure import mutable_parts
 from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
 from srcad.frontend.machine.constants import raises

@@ -62,12 +62,7 @@ _FIELDS = {
 TUPLE_METHODS = frozenset({"_replace", "_asdict", "index", "count"})
 
 
-REFUSED_ATTRIBUTES = {
-    "base": "",
-    "data": "",
-    "ctypes": "",
-    "strides": "",
-}
+REFUSED_ATTRIBUTES = {"base": "", "data": "", "ctypes": "", "strides": ""}
 
 
 _CHANGING = frozenset(vars(set)) - frozenset(vars(frozenset))  # ``add``, ``update`` and the like

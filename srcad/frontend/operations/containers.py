@@ -18,12 +18,7 @@ from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers
 from srcad.frontend.operations.dicts import put, take
-from srcad.frontend.operations.lists import (
-    as_value,
-    pop,
-    set_slice,
-    take_out,
-)
+from srcad.frontend.operations.lists import as_value, pop, set_slice, take_out
 from srcad.frontend.operations.special_methods import special
 from srcad.frontend.store.aliases import detach, held_by, placed
 from srcad.frontend.store.object_writes import check_container_owner, write

@@ -206,8 +206,10 @@ def copied(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Return a dict or deque of its own with the same items."""
     (box,) = args
     assert isinstance(box, RecordValue)
-    parts = (as_copy(s, part) if name in FIELDS else part
-             for name, part in zip(box.keys, box.items, strict=True))  # fmt: skip
+    parts = (
+        as_copy(s, part) if name in FIELDS else part
+        for name, part in zip(box.keys, box.items, strict=True)
+    )
     return RecordValue(box.cls, box.keys, tuple(parts))
 
 

@@ -14,11 +14,7 @@ from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, Re
 from srcad.frontend.machine.dispatch import Args, apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import construction
-from srcad.frontend.operations.fields import (
-    class_path,
-    is_generated,
-    method,
-)
+from srcad.frontend.operations.fields import class_path, is_generated, method
 from srcad.frontend.store.foreign_operands import ask_the_other
 from srcad.frontend.store.lookup import is_library
 from srcad.ir.core import Value

@@ -10,10 +10,7 @@ from itertools import count
 from srcad import errors
 from srcad.frontend.branches import conditional, try_regions
 from srcad.frontend.branches.choices import choose
-from srcad.frontend.domain.frames import (
-    RETURN_NAME,
-    Unreachable,
-)
+from srcad.frontend.domain.frames import RETURN_NAME, Unreachable
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant
 from srcad.frontend.machine import unsupported
 from srcad.frontend.machine.constants import raises, spread, truth
@@ -386,8 +383,9 @@ def _is_run_of_returns(statements: Statements, places: list[int]) -> bool:
     """Return True if clauses that return stand next to each other."""
     nodes = [statements[k] for k in places]
     adjacent = bool(places) and places[-1] - places[0] == len(places) - 1
-    return adjacent and all(isinstance(n, ast.If) and isinstance(n.body[-1], ast.Return)
-                            and not n.orelse for n in nodes)  # fmt: skip
+    return adjacent and all(
+        isinstance(n, ast.If) and isinstance(n.body[-1], ast.Return) and not n.orelse for n in nodes
+    )
 
 
 def _has_elif(node: ast.If) -> bool:

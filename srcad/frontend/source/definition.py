@@ -245,14 +245,12 @@ def _containing(candidates: list[Candidate], code: CodeType) -> Candidate:
     """Tell definitions on one line apart: the innermost whose body contains every instruction."""
     if len(candidates) == 1:
         return candidates[0]
-    positions = [
-        p for p in code.co_positions()
-        if None not in p and p[2:] != (0, 0)
-    ]  # fmt: skip
+    positions = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
     around = [
-        c for c in candidates
+        c
+        for c in candidates
         if positions and all(c.start <= (p[0], p[2]) and (p[1], p[3]) <= c.end for p in positions)
-    ]  # fmt: skip
+    ]
     if around:
         return max(around, key=lambda c: c.start)
     if len({ast.dump(c.node) for c in candidates}) == 1:

@@ -77,8 +77,9 @@ def compiled_below_imports(
     body: list[ast.stmt], names: Iterable[str], file: str, flags: int
 ) -> CodeType | None:
     """Compile statements as below an import of these names; None where they do not compile."""
-    imports = ast.Import([ast.alias(name, lineno=1, col_offset=0) for name in names],
-                         lineno=1, col_offset=0)  # fmt: skip
+    imports = ast.Import(
+        [ast.alias(name, lineno=1, col_offset=0) for name in names], lineno=1, col_offset=0
+    )
     module = ast.Module([imports, *body] if imports.names else body, [])
     try:
         code = compiled_module(module, file, flags)

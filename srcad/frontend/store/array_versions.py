@@ -12,21 +12,11 @@ from typing import Any
 from srcad import errors, runtime
 from srcad.frontend.domain.access_paths import SAME, Step, are_disjoint
 from srcad.frontend.domain.memory import Either, Origin
-from srcad.frontend.domain.structure import (
-    Done,
-    components,
-    mapped,
-)
+from srcad.frontend.domain.structure import Done, components, mapped
 from srcad.frontend.domain.values import AbstractValue, Frame, FunctionValue, GeneratorValue, Stale
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside import places
-from srcad.frontend.store.origins import (
-    bases,
-    inner_values,
-    is_doubtful,
-    origin,
-    realised,
-)
+from srcad.frontend.store.origins import bases, inner_values, is_doubtful, origin, realised
 from srcad.frontend.store.ownership import ask_whose, check_owner, with_beginnings
 from srcad.ir.core import UNDEF, Atom, Block, Const, If, Value
 from srcad.startup.records import replace
@@ -74,9 +64,15 @@ def bound_if(s: Machine, test: Atom, build: Callable[[], AbstractValue]) -> Valu
     output = Value(made.type, made.hint)
     then, orelse = Block((), tuple(builder.ops), (made,)), Block((), (), (UNDEF,))
     s.builder.ops.append(
-        If(test=test, then=then, orelse=orelse, outputs=(output,), where=s.builder.where,
-           half=s.builder.half)
-    )  # fmt: skip
+        If(
+            test=test,
+            then=then,
+            orelse=orelse,
+            outputs=(output,),
+            where=s.builder.where,
+            half=s.builder.half,
+        )
+    )
     take_over(s, made, output)
     s.partial.add(output)
     return output
@@ -149,8 +145,14 @@ def _follow(
             elif _is_beside(origin(s, box), objects, place):
                 return None
             else:
-                now = next((realised(s, new[base], steps, box.hint)
-                            for base, steps in bases(s, box) if base in new), None)  # fmt: skip
+                now = next(
+                    (
+                        realised(s, new[base], steps, box.hint)
+                        for base, steps in bases(s, box)
+                        if base in new
+                    ),
+                    None,
+                )
             taken[box] = Stale(box, where) if now is None else now
         return taken[box]
 

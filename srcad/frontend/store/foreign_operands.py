@@ -129,8 +129,9 @@ def _check_at_the_call(s: Machine, target: Any, arg: Arg) -> None:
     if not isinstance(arg, Value) or arg in s.active or arg.type != OPAQUE:
         return
     latest = s.builder.ops[-_MOST_SEARCHED:]
-    if any(isinstance(op, Call) and op.target is runtime.numeric and op.args[0] is arg
-           for op in latest):  # fmt: skip
+    if any(
+        isinstance(op, Call) and op.target is runtime.numeric and op.args[0] is arg for op in latest
+    ):
         return
     rule = registry.lookup(target)
     if rule is not None and rule.shipped:

@@ -5,13 +5,7 @@ from __future__ import annotations
 import operator
 
 from srcad.frontend.domain.access_paths import Step, is_number_index
-from srcad.frontend.domain.layout import (
-    Layout,
-    c_order,
-    operands_layout,
-    seen_through,
-    shape_of,
-)
+from srcad.frontend.domain.layout import Layout, c_order, operands_layout, seen_through, shape_of
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.origins import may_be_array, origin
 from srcad.ir.core import Arg, Const, Value, values_in

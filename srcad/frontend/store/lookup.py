@@ -79,8 +79,14 @@ def global_place(frame: Frame, name: str) -> OutsidePlace | None:
     path = frame.path
     if path is None:
         return None
-    return OutsidePlace(frame.globals, "global", name, (*path, ("attr", "__globals__")),
-                 (*path, ("global", name)), frame.globals)  # fmt: skip
+    return OutsidePlace(
+        frame.globals,
+        "global",
+        name,
+        (*path, ("attr", "__globals__")),
+        (*path, ("global", name)),
+        frame.globals,
+    )
 
 
 def cell_place(frame: Frame, name: str) -> OutsidePlace | None:

@@ -8,20 +8,12 @@ from typing import Any
 import numpy as np
 
 from srcad.frontend.domain.access_paths import SAME, Step
-from srcad.frontend.domain.layout import (
-    c_order,
-    is_line,
-    is_view,
-    shape_of,
-)
+from srcad.frontend.domain.layout import c_order, is_line, is_view, shape_of
 from srcad.frontend.domain.memory import Either, Origin
 from srcad.frontend.domain.values import Constant
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store import known_layout
-from srcad.frontend.store.origins import (
-    may_be_array,
-    origin,
-)
+from srcad.frontend.store.origins import may_be_array, origin
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value, values_in
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import (

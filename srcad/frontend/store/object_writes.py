@@ -6,11 +6,7 @@ from typing import NoReturn
 
 from srcad import errors
 from srcad.frontend.domain.memory import Element
-from srcad.frontend.domain.structure import (
-    components,
-    is_mutable,
-    mapped,
-)
+from srcad.frontend.domain.structure import components, is_mutable, mapped
 from srcad.frontend.domain.values import (
     AbstractValue,
     Frame,
@@ -22,11 +18,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside import places
 from srcad.frontend.outside.places import is_argument
-from srcad.frontend.store.aliases import (
-    element_of,
-    indices_differ,
-    placed,
-)
+from srcad.frontend.store.aliases import element_of, indices_differ, placed
 from srcad.frontend.store.origins import note_version
 from srcad.frontend.store.ownership import refuse_kept
 from srcad.ir.core import Value

@@ -32,9 +32,11 @@ def origin(s: Machine, value: Value) -> Origin:
 def may_be_array(value: Any) -> bool:
     """Return True if a value may be an array that can be written into."""
     return (
-        isinstance(value, Value) and isinstance(value.type, Numeric) and value.type.form != "python"
+        isinstance(value, Value)
+        and isinstance(value.type, Numeric)
+        and value.type.form != "python"
         and has_storage(value)
-    )  # fmt: skip
+    )
 
 
 # ------------------------------------------------------------------------------ noting

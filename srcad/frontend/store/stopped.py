@@ -7,13 +7,7 @@ from typing import Any
 
 from srcad.frontend.domain.memory import Origin
 from srcad.frontend.domain.structure import is_mutable, rebuilt
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Constant,
-    DictValue,
-    RecordValue,
-    Structure,
-)
+from srcad.frontend.domain.values import AbstractValue, Constant, DictValue, RecordValue, Structure
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.origins import origin
 from srcad.ir.core import Value

@@ -63,10 +63,11 @@ def _refuse(s: Machine, path: Path, memory: Memory | None) -> NoReturn:
         f"cannot write into {name!r}, which is read-only, or holds an array that is"
         if not repeated
         else f"cannot write into {name!r}, several entries of which share memory",
-        why="a write into one entry would be seen in others." if repeated
+        why="a write into one entry would be seen in others."
+        if repeated
         else "NumPy raises where the array that is written into is that one.",
         help=(f"pass a copy:  {name}.copy()",) if len(path) == 1 else ("pass a copy of it",),
-    )  # fmt: skip
+    )
 
 
 def matrices(boxes: Iterable[AbstractValue]) -> Iterator[Value]:

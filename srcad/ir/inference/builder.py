@@ -263,8 +263,17 @@ class Builder(Constructors["Arg", "Value"]):
         if result is None:
             assert type is not None
             result = Value(type, hint)
-        self.ops.append(Call(target=target, args=args, result=result, kwargs=kwargs, effect=effect,
-                             where=self.where, half=self.half))  # fmt: skip
+        self.ops.append(
+            Call(
+                target=target,
+                args=args,
+                result=result,
+                kwargs=kwargs,
+                effect=effect,
+                where=self.where,
+                half=self.half,
+            )
+        )
         return result
 
     def _construct(self, target: Any, *args: Arg, **how: Any) -> Value:
@@ -283,8 +292,16 @@ class Builder(Constructors["Arg", "Value"]):
         """Append a conditional; its results have the joined types of its blocks' results."""
         pairs = zip(then.results, orelse.results, strict=True)
         outputs = tuple(Value(_joined(a, b), _common_hint(a, b)) for a, b in pairs)
-        self.ops.append(If(test=test, then=then, orelse=orelse, outputs=outputs,
-                           where=self.where, half=self.half))  # fmt: skip
+        self.ops.append(
+            If(
+                test=test,
+                then=then,
+                orelse=orelse,
+                outputs=outputs,
+                where=self.where,
+                half=self.half,
+            )
+        )
         return outputs
 
     def for_(
@@ -299,16 +316,29 @@ class Builder(Constructors["Arg", "Value"]):
     ) -> tuple[Value, ...]:
         """Append a `For`; results are ``(tag, trips, carried..., lists...)``."""
         outputs = _loop_outputs(body, inits, len(seqs))
-        self.ops.append(For(seqs=seqs, inits=inits, body=body, outputs=outputs, backward=backward,
-                            count=count, segments=segments, where=self.where,
-                            half=self.half))  # fmt: skip
+        self.ops.append(
+            For(
+                seqs=seqs,
+                inits=inits,
+                body=body,
+                outputs=outputs,
+                backward=backward,
+                count=count,
+                segments=segments,
+                where=self.where,
+                half=self.half,
+            )
+        )
         return outputs
 
     def while_(self, inits: tuple[Atom, ...], test: Block, body: Block) -> tuple[Value, ...]:
         """Append a `While`; results are ``(tag, trips, carried..., lists...)``."""
         outputs = _loop_outputs(body, inits, 0)
-        self.ops.append(While(inits=inits, test=test, body=body, outputs=outputs,
-                              where=self.where, half=self.half))  # fmt: skip
+        self.ops.append(
+            While(
+                inits=inits, test=test, body=body, outputs=outputs, where=self.where, half=self.half
+            )
+        )
         return outputs
 
     def finish(self, *results: Atom, params: tuple[Value, ...] = ()) -> Block:

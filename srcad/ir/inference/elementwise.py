@@ -58,9 +58,10 @@ def elementwise_type(
     operands = [t for t in types if isinstance(t, Numeric)]
     keyword_values = [a for _, a in kwargs]
     if len(operands) < len(types) and any(
-        not (isinstance(a, Const) and a.value is None) for a, t in zip(args, types, strict=True)
+        not (isinstance(a, Const) and a.value is None)
+        for a, t in zip(args, types, strict=True)
         if not isinstance(t, Numeric)
-    ):  # fmt: skip
+    ):
         return NUMBER
     operands += [a.type for a in keyword_values if isinstance(a.type, Numeric)]  # type: ignore[union-attr]
     shape_ = broadcast([t.shape for t in operands])
@@ -99,10 +100,7 @@ def _sample(
     return remembered(
         question(target, args, kwargs, case),
         lambda: type_of_constant(
-            target(
-                *[_one(a, case) for a in args],
-                **{name: _one(a, case) for name, a in kwargs},
-            )
+            target(*[_one(a, case) for a in args], **{name: _one(a, case) for name, a in kwargs})
         ),
     )
 

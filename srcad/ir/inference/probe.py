@@ -214,8 +214,11 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
     if target is np.squeeze:
         for e in _extents_in(args[0]):
             is_one(e)
-    tries = [(given, case) for given in of_other_ranks(args)
-             for case in cases(t for a in (*given, *named) for t in types_in(a))]  # fmt: skip
+    tries = [
+        (given, case)
+        for given in of_other_ranks(args)
+        for case in cases(t for a in (*given, *named) for t in types_in(a))
+    ]
     for _ in range(4):
         extents = [e for a in (*args, *named) for e in _extents_in(a)]
         names = list(dict.fromkeys(s for e in extents for s, _ in e.terms))
@@ -251,11 +254,17 @@ def _tried(
 
     def run_both() -> tuple[Any, Any]:
         first, second = (
-            outline(target(*[_stand_in(a, sizes, run, case, is_place=reads and k == 1)
-                             for k, a in enumerate(args)],
-                           **{name: _stand_in(a, sizes, run, case) for name, a in kwargs}))
+            outline(
+                target(
+                    *[
+                        _stand_in(a, sizes, run, case, is_place=reads and k == 1)
+                        for k, a in enumerate(args)
+                    ],
+                    **{name: _stand_in(a, sizes, run, case) for name, a in kwargs},
+                )
+            )
             for run, sizes in enumerate(runs)
-        )  # fmt: skip
+        )
         return first, second
 
     def lengths(extent: Extent) -> tuple[int, ...]:
@@ -278,8 +287,13 @@ def _runs(symbols: list[Symbol], extents: list[Extent]) -> list[Sizes]:
         runs: list[Sizes] = [
             dict(zip(names, _lengths(base, len(names)), strict=True)) for base in bases
         ]
-        short = [e for e in extents if e not in names and _is_difference(e)
-                 and any(_evaluated(e, sizes) < 1 for sizes in runs)]  # fmt: skip
+        short = [
+            e
+            for e in extents
+            if e not in names
+            and _is_difference(e)
+            and any(_evaluated(e, sizes) < 1 for sizes in runs)
+        ]
         if not short:
             return runs
         names += dict.fromkeys(short)

@@ -368,10 +368,11 @@ class Nester:
 
     def _is_plain_branch(self, branch: list[Statement]) -> bool:
         return len(branch) <= _MAX_BRANCH and all(
-            self._nestable(s) is not None if isinstance(s, Do)
+            self._nestable(s) is not None
+            if isinstance(s, Do)
             else isinstance(s, Conditional) and self._may_be_choice(s)
             for s in branch[:-1]
-        )  # fmt: skip
+        )
 
     def _is_reduced(self, branch: list[Statement]) -> bool:
         return all(statement_value(s) in self.nesting.nested for s in branch[:-1])
