@@ -1,0 +1,196 @@
+"""The generated checks of the table: a sample by default; ``python -m tests.rules --all`` runs all.
+
+Faulty rules are registered for private functions, and the checks must find each of them.
+"""
+
+import collections
+
+import numpy as np
+import pytest
+
+from srcad import rules
+from srcad.runtime import unbroadcast
+from tests.marks import some
+from tests.rules import proof
+
+ROWS = proof.rows()
+ACTIVE = [k for k, row in enumerate(ROWS) if row.kind != "nondifferentiable" and row.samples]
+DRAWS = [(k, seed) for seed in (0, 1, 2) for k in ACTIVE]
+
+
+def draw_id(draw):
+    index, seed = draw
+    return f"{proof.row_name(ROWS[index])}-{index}-{seed}"
+
+
+@pytest.mark.parametrize(
+    "draw", some(DRAWS, lambda k, _: k < len(ACTIVE) and k % 3 == 0), ids=draw_id
+)
+def test_drawn_checks_of_row_find_no_defect(draw):
+    index, seed = draw
+    rng = np.random.default_rng([seed, index])
+
+    found = [(check.name, proof.judged(check)) for check in proof.sampled(ROWS[index], rng, 1)]
+
+    assert found
+    assert [(name, text) for name, (verdict, text) in found if verdict == "wrong"] == []
+
+
+def test_constant_rows_drawn_checks_find_no_defect():
+    constants = [row for row in ROWS if row.kind == "nondifferentiable"]
+    checks = [check for row in constants for check in proof.checks_of(row)][::5]
+
+    wrong = [check.name for check in checks if proof.judged(check).verdict == "wrong"]
+
+    assert len(checks) > 40
+    assert wrong == []
+
+
+def test_checks_of_all_rows_are_many_with_distinct_names():
+    names = collections.Counter(check.name for row in ROWS for check in proof.checks_of(row))
+
+    assert sum(names.values()) > 25_000
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_every_known_defect_names_a_check():
+    names = [check.name for row in ROWS for check in proof.checks_of(row)]
+    checks = [proof.Check(name, "", lambda: proof.RIGHT) for name in names]
+
+    reasons = {check.known() for check in checks}
+
+    assert reasons >= set(proof.KNOWN.values())
+
+
+# ------------------------------------------------------------------------ seeded defects
+def elementwise(function):
+    """A rule's registration for a function of one array in (-1, 1)."""
+    return rules.derivative(function, samples=(-1.0, 1.0))
+
+
+def sine(is_faulty):
+    def sine(x):
+        return np.sin(x)
+
+    def sign(x):
+        return -np.cos(x)
+
+    def right(x):
+        return np.cos(x)
+
+    elementwise(sine)(sign if is_faulty else right)
+    return sine
+
+
+def total(is_faulty):
+    def total(a, b):
+        return np.add(a, b)
+
+    def lost_broadcast(y_bar, y, a, b):
+        return y_bar, y_bar
+
+    def right(y_bar, y, a, b):
+        return unbroadcast(y_bar, a), unbroadcast(y_bar, b)
+
+    def samples(f, v, m):
+        return [f(m, v), f(v, m)]
+
+    rules.adjoint(total, samples=samples)(lost_broadcast if is_faulty else right)
+    rules.tangent(total)(lambda a_dot, b_dot, y, a, b: a_dot + b_dot)
+    return total
+
+
+def product(is_faulty):
+    def product(a, b):
+        return a @ b
+
+    def transposed(y_bar, a, b):
+        return y_bar @ b, a.T @ y_bar
+
+    def right(y_bar, a, b):
+        return y_bar @ b.T, a.T @ y_bar
+
+    register = rules.bilinear(product, samples=lambda f, square: [f(square(3), square(3))])
+    register(transposed if is_faulty else right)
+    return product
+
+
+def sums(is_faulty):
+    def sums(x, axis):
+        return np.sum(x, axis)
+
+    def wrong_axis(y_bar, x, axis):
+        return np.broadcast_to(np.expand_dims(y_bar, 1 - axis), np.shape(x))
+
+    def right(y_bar, x, axis):
+        return np.broadcast_to(np.expand_dims(y_bar, axis), np.shape(x))
+
+    register = rules.linear(sums, active=("x",), samples=lambda f, square: [f(square(3), 1)])
+    register(wrong_axis if is_faulty else right)
+    return sums
+
+
+def cosine(is_faulty):
+    def cosine(x):
+        return np.cos(x)
+
+    def widened(x):
+        return -np.sin(x) * np.float64(1.0)
+
+    def right(x):
+        return -np.sin(x)
+
+    elementwise(cosine)(widened if is_faulty else right)
+    return cosine
+
+
+def square(is_faulty):
+    def square(x):
+        return np.square(x)
+
+    def right(x):
+        return 2 * x
+
+    def tangent_sign(x_dot, y, x):
+        return -2 * x * x_dot
+
+    elementwise(square)(right)
+    if is_faulty:
+        rules.tangent(square)(tangent_sign)
+    return square
+
+
+DEFECTS = {
+    "sign": (sine, {"reverse"}),
+    "lost broadcast": (total, {"reverse"}),
+    "transposed factor": (product, {"reverse"}),
+    "wrong axis": (sums, {"reverse"}),
+    "widened float32": (cosine, {"forward"}),
+    "sign of tangent": (square, {"forward"}),
+}
+
+
+VARIATIONS = {"as given", "float32", "Fortran"}  # the others would double the time of these tests
+
+
+def kinds_of_failures(target):
+    """The kinds of checks that find something wrong with a function's rule."""
+    row = rules.rule_for(target)
+    checks = [c for c in proof.checks_of(row) if c.name.split("/")[-2] in VARIATIONS]
+    return {check.kind for check in checks if check.run().verdict == "wrong"}
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_seeded_defects_are_caught(name, own_table):
+    make, kinds = DEFECTS[name]
+    target = make(True)
+
+    assert kinds_of_failures(target) >= kinds
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_rules_without_seeded_defect_pass(name, own_table):
+    make, _ = DEFECTS[name]
+    target = make(False)
+
+    assert kinds_of_failures(target) == set()
