@@ -80,6 +80,8 @@ KNOWN: dict[str, tuple[str, ...]] = {
         )),
         "np.arctan2/0/sequence/forward", "np.where/1/sequence/forward",
         "np.clip/3/sequence/forward", "np.var/4/sequence/forward", "np.var/5/sequence/forward",
+        *(f"np.{name}/[123]/sequence/forward" for name in ("max", "amax", "min", "amin")),
+        *(f"np.{name}/[123]/sequence/forward" for name in ("nanmax", "nanmin")),
         "np.std/4/sequence/forward", "np.std/5/sequence/forward", "np.nanvar/3/sequence/forward",
     ),
     "0 / 5e-324 by its denominator: 0 forwards, nan in reverse (y_bar / b overflows)": tuple(
@@ -105,6 +107,30 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "the second derivative of np.sinc in float32 loses two digits near 0 by cancellation": (
         "np.sinc/elements/shape () float32/second", "np.sinc/elements/shape () float32/twice",
         "np.sinc/elements/shape (5,) float32/second", "np.sinc/elements/shape (5,) float32/twice",
+    ),
+    "jvp of np.max and np.min with `initial` of float64 beside float32: a tangent of float64": (
+        *(f"np.{name}/7/float32{case}/forward"
+          for name in ("max", "amax", "min", "amin") for case in ("", " 0", ", Fortran")),
+        *(f"np.{name}/8/float32/forward" for name in ("max", "amax", "min", "amin")),
+    ),
+    "the built-in max of an empty or 0-d array raises IndexError": (
+        "max/3/size 0, first axis/error", "max/3/0-d/error",
+        "max/3/float32, size 0, first axis/error",
+    ),
+    "the built-in max of equal numbers: compiled code takes the first, the row the second": (
+        *(f"max/kink/(0, 0) {form}/*" for form in ("float", "float64", "0-d", "array", "float32")),
+    ),
+    "the gradient of np.prod of an empty array over an axis raises": (
+        "np.prod/5/sequence/forward", "np.prod/5/sequence/reverse",
+    ),
+    "the gradient of np.cumprod of an empty float32 array is float64": (
+        "np.cumprod/[014]/float32, size 0, first axis/reverse", "np.cumprod/1/sequence/reverse",
+    ),
+    "np.trapezoid of one point, or with points of other ranks, raises": (
+        "np.trapezoid/4/all ones/*", "np.trapezoid/7/leading axis/*",
+    ),
+    "the gradient of np.linalg.norm of an empty axis raises": (
+        "np.linalg.norm/8/size 0, last axis/value",
     ),
     "the gradient of np.meshgrid of three empty vectors raises ValueError": (
         "np.meshgrid/[12]/*size 0, first axis/*",
@@ -1171,21 +1197,21 @@ FORMS: dict[str, Callable[[float], Any]] = {
 
 
 def _kink(row: Any, operands: Operands, wanted: Any, mode: str) -> Outcome:
-    program = _kink_program(row.target, len(operands))
+    g = _kink_function(row.target, len(operands))
     want = [float(w or 0.0) for w in wanted]
     try:
-        y = program.g(*operands)
+        y = g(*operands)
     except (ZeroDivisionError, ValueError, OverflowError):
         return Outcome("undecided", "the plain call raises")
     got: list[Any] = []
     if mode == "reverse":
-        bars = srcad.pullback(program.g, *operands)[1](like(y, np.ones(np.shape(y))))
+        bars = srcad.pullback(g, *operands)[1](like(y, np.ones(np.shape(y))))
         got = [0.0 if bar is None else bar for bar in bars]
     else:
         for k in range(len(operands)):
             one = like(operands[k], np.ones(np.shape(operands[k])))
             dots = tuple(one if j == k else None for j in range(len(operands)))
-            got.append(srcad.jvp(program.g, operands, dots)[1])
+            got.append(srcad.jvp(g, operands, dots)[1])
     eps = 1e-6 if any(getattr(x, "dtype", None) == np.float32 for x in operands) else 1e-14
     for bar, slope in zip(got, want, strict=True):
         limit = 1e-7 * abs(slope) + eps if np.isfinite(slope) else 0.0
@@ -1196,8 +1222,9 @@ def _kink(row: Any, operands: Operands, wanted: Any, mode: str) -> Outcome:
 
 
 @functools.cache
-def _kink_program(target: Any, count: int) -> Program:
-    return Program((target, (0.5,) * count, {}))
+def _kink_function(target: Any, count: int) -> Callable[..., Any]:
+    takes = ", ".join(f"x{k}" for k in range(count))
+    return _function("g", f"def g({takes}):\n    return target({takes})\n", {"target": target})
 
 
 def _array_kink(call: Call, gradient: Any) -> Outcome:
