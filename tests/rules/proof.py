@@ -82,6 +82,7 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.clip/3/sequence/forward", "np.var/4/sequence/forward", "np.var/5/sequence/forward",
         *(f"np.{name}/[123]/sequence/forward" for name in ("max", "amax", "min", "amin")),
         *(f"np.{name}/[123]/sequence/forward" for name in ("nanmax", "nanmin")),
+        *(f"np.nanstd/{k}/sequence/forward" for k in (3, 4, 5)),
         "np.std/4/sequence/forward", "np.std/5/sequence/forward", "np.nanvar/3/sequence/forward",
     ),
     "0 / 5e-324 by its denominator: 0 forwards, nan in reverse (y_bar / b overflows)": tuple(
@@ -189,6 +190,16 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.tensordot/6/0-d/error",
         "np.tensordot/7/0-d/error",
         "np.linalg.tensordot/0/0-d/error",
+    ),
+    "jvp of erf of a float32 number: a tangent of float64": (
+        "np.erf/elements/shape () float32/forward", "np.erf/elements/float32/forward",
+        "np.erf/elements/0-d float32/forward",
+    ),
+    "the tangent of xlog1py by its first operand has the precision of float16 beside int8": (
+        "np.xlog1py/elements/float64 array, int8 array/forward",
+    ),
+    "the product by hvp of xlog1py in float32 is float64": (
+        "np.xlog1py/1/float32/second", "np.xlog1py/elements/float32 array, int/second",
     ),
 }  # fmt: skip
 
