@@ -27,16 +27,16 @@ from srcad.types.numeric import INT
 
 
 def called(
-    s: Machine,
+    state: Machine,
     function: AbstractValue,
     args: tuple[AbstractValue, ...],
     kwargs: dict[str, AbstractValue],
 ) -> AbstractValue:
     """Call a function so that a reverse sweep saves what it is given, and calls it again."""
-    builder, start = s.builder, len(s.builder.ops)
-    result = apply(s, function, args, kwargs)
-    if s.builder is not builder:
-        s.refuse(
+    builder, start = state.builder, len(state.builder.ops)
+    result = apply(state, function, args, kwargs)
+    if state.builder is not builder:
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot tell where this checkpoint ends",
             help=("call the function itself here",),
@@ -68,32 +68,34 @@ def again(function: Any) -> Any:
     return function
 
 
-def checkpointed(s: Machine, given: Given) -> AbstractValue:
+def checkpointed(state: Machine, given: Given) -> AbstractValue:
     """``checkpoint(function)``: a function that is still to be called."""
-    return BoundValue(Constant(again), (given.function(s),))
+    return BoundValue(Constant(again), (given.function(state),))
 
 
-def called_again(s: Machine, given: Given) -> AbstractValue:
+def called_again(state: Machine, given: Given) -> AbstractValue:
     """``checkpoint(function)(*args)``."""
-    return called(s, given.args[0], given.args[1:], given.kwargs)
+    return called(state, given.args[0], given.args[1:], given.kwargs)
 
 
-def ranged(s: Machine, given: Given) -> AbstractValue:
+def ranged(state: Machine, given: Given) -> AbstractValue:
     """``checkpointed_range(...)``: a range, a loop over which is cut."""
-    every = _checked(s, given.kwargs.get("every", Constant(None)), "every")
-    levels = _checked(s, given.kwargs.get("levels", Constant(1)), "levels")
-    known(s, levels, "'levels' of a checkpointed range")
-    found = range_(s, given.args, {})
+    every = _checked(state, given.kwargs.get("every", Constant(None)), "every")
+    levels = _checked(state, given.kwargs.get("levels", Constant(1)), "levels")
+    known(state, levels, "'levels' of a checkpointed range")
+    found = range_(state, given.args, {})
     assert isinstance(found, IteratorValue)
     return IteratorValue("range", found.parts, (every, levels))
 
 
-def _checked(s: Machine, box: AbstractValue, what: str) -> AbstractValue:
+def _checked(state: Machine, box: AbstractValue, what: str) -> AbstractValue:
     """Return a number of iterations or levels, at least 1."""
     if not isinstance(box, Constant) or not isinstance(box.value, int | None):
-        return s.emit(at_least_one, box, Constant(what), type=INT)
+        return state.emit(at_least_one, box, Constant(what), type=INT)
     if box.value is not None and box.value < 1:
-        raises(s, ValueError, f"{what!r} of a checkpointed range is at least 1, not {box.value}")
+        raises(
+            state, ValueError, f"{what!r} of a checkpointed range is at least 1, not {box.value}"
+        )
     return box
 
 

@@ -37,36 +37,36 @@ from srcad.types.structures import OPAQUE
 # Handlers of ``hook(x, f)`` and ``with cotangent(x)`` inside a differentiated function.
 
 
-def hooked(s: Machine, given: Given) -> AbstractValue:
+def hooked(state: Machine, given: Given) -> AbstractValue:
     """``hook(x, f)``: the same parts as new values; their cotangents go through `f`."""
-    x, function = _two(s, given)
-    return _through(s, x, function) if s.is_active(x) else x
+    x, function = _two(state, given)
+    return _through(state, x, function) if state.is_active(x) else x
 
 
-def _through(s: Machine, x: AbstractValue, function: AbstractValue) -> AbstractValue:
+def _through(state: Machine, x: AbstractValue, function: AbstractValue) -> AbstractValue:
     """Return the same as new values; their cotangents go through a function."""
-    called = _called(s, function)
-    value = s.atom(x)
+    called = _called(state, function)
+    value = state.atom(x)
     assert isinstance(value, Value)
-    result = s.builder.hooked(value, called, type=value.type, hint=value.hint)
-    s.active.add(result)
-    s.origins[result] = Origin(origin(s, value).everything, None)
-    box = s.box(result)
-    _take_the_place(s, x, box)
+    result = state.builder.hooked(value, called, type=value.type, hint=value.hint)
+    state.active.add(result)
+    state.origins[result] = Origin(origin(state, value).everything, None)
+    box = state.box(result)
+    _take_the_place(state, x, box)
     return box
 
 
-def _take_the_place(s: Machine, old: AbstractValue, new: AbstractValue) -> None:
+def _take_the_place(state: Machine, old: AbstractValue, new: AbstractValue) -> None:
     """Let all names of a mutable object mean the new box."""
     for before, after in zip(mutable_parts(old), mutable_parts(new), strict=True):
-        s.replace_everywhere(before, after)
+        state.replace_everywhere(before, after)
 
 
-def _two(s: Machine, given: Given) -> Sequence[AbstractValue]:
+def _two(state: Machine, given: Given) -> Sequence[AbstractValue]:
     """Return the two arguments, by position or by name."""
     found = dict(zip(("x", "fn"), given.args, strict=False), **given.kwargs)
     if len(given.args) + len(given.kwargs) != 2 or set(found) != {"x", "fn"}:
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot read this call of 'hook'",
             why="it takes a value and a function.",
@@ -75,61 +75,61 @@ def _two(s: Machine, given: Given) -> Sequence[AbstractValue]:
     return found["x"], found["fn"]
 
 
-def _called(s: Machine, box: AbstractValue) -> Atom:
+def _called(state: Machine, box: AbstractValue) -> Atom:
     """Return the function as a value of the call: it runs as it stands."""
     match box:
         case FunctionValue():
-            return stopped_function(s, box)
-        case MethodValue(receiver=Value() as held, name=name) if held in s.paths:
-            return s.captured((*s.paths[held], ("attr", name)), None, OPAQUE)
+            return stopped_function(state, box)
+        case MethodValue(receiver=Value() as held, name=name) if held in state.paths:
+            return state.captured((*state.paths[held], ("attr", name)), None, OPAQUE)
         case MethodValue(receiver=Holder(path=path), name=name):
-            return s.captured((*path, ("attr", name)), None, OPAQUE)
+            return state.captured((*path, ("attr", name)), None, OPAQUE)
         case BoundValue(function, args, kwargs):
-            stopped = [constant_of(s, arg) for arg in args]
-            named = {key: constant_of(s, arg) for key, arg in kwargs.items()}
-            return s.emit(
-                partial, _called(s, function), *stopped, kwargs=named, effect=True, type=OPAQUE
+            stopped = [constant_of(state, arg) for arg in args]
+            named = {key: constant_of(state, arg) for key, arg in kwargs.items()}
+            return state.emit(
+                partial, _called(state, function), *stopped, kwargs=named, effect=True, type=OPAQUE
             )
-    return s.atom(box)
+    return state.atom(box)
 
 
 # ------------------------------------------------------------------- statements of the sweep
-def in_reverse(s: Machine, node: ast.With, k: int) -> bool:
+def in_reverse(state: Machine, node: ast.With, k: int) -> bool:
     """``with cotangent(x) as x_bar: ...``: a hook of `x` with the body as its function."""
-    variable, target = _names(s, node.items[k])
+    variable, target = _names(state, node.items[k])
     body = rest_of(node, k)
     made = ast.FunctionDef("at_cotangent", _one_argument(target), [*body, _returned(target)], [])
     if "type_params" in made._fields:
         setattr(made, "type_params", [])  # noqa: B010 - a field since Python 3.12
     ast.copy_location(made, node)
     ast.fix_missing_locations(made)
-    _refuse_effects(s, made, target.id)
-    x = evaluate(s, variable)
-    if s.is_active(x):
-        bind(s, variable.id, _through(s, x, function_box(s, made)))
+    _refuse_effects(state, made, target.id)
+    x = evaluate(state, variable)
+    if state.is_active(x):
+        bind(state, variable.id, _through(state, x, function_box(state, made)))
     return True
 
 
-def cotangent_alone(s: Machine, given: Given) -> NoReturn:
+def cotangent_alone(state: Machine, given: Given) -> NoReturn:
     """Refuse a call of ``cotangent`` outside a ``with`` statement."""
-    _refuse_form(s, None, "the statements inside are about the cotangent.")
+    _refuse_form(state, None, "the statements inside are about the cotangent.")
 
 
-def _names(s: Machine, item: ast.withitem) -> tuple[ast.Name, ast.Name]:
+def _names(state: Machine, item: ast.withitem) -> tuple[ast.Name, ast.Name]:
     """Return the variable, and what its cotangent is called."""
     call, target = item.context_expr, item.optional_vars
     assert isinstance(call, ast.Call)
     given = [*call.args, *(k.value for k in call.keywords if k.arg == "x")]
     count = len(call.args) + len(call.keywords)
     if len(given) != 1 or count != 1 or not isinstance(target, ast.Name):
-        return _refuse_form(s, call, "the cotangent of one variable has a name inside.")
+        return _refuse_form(state, call, "the cotangent of one variable has a name inside.")
     if not isinstance(given[0], ast.Name):
-        return _refuse_form(s, call, "what is made of a variable from here on counts.")
+        return _refuse_form(state, call, "what is made of a variable from here on counts.")
     return given[0], target
 
 
-def _refuse_form(s: Machine, node: ast.expr | None, why: str) -> NoReturn:
-    s.refuse(
+def _refuse_form(state: Machine, node: ast.expr | None, why: str) -> NoReturn:
+    state.refuse(
         errors.UnsupportedSyntaxError,
         "cannot read this use of 'cotangent'",
         node=node,
@@ -150,13 +150,13 @@ _LEAVING = {ast.Return: "return", ast.Yield: "yield", ast.YieldFrom: "yield from
             ast.Await: "await"}  # fmt: skip
 
 
-def _refuse_effects(s: Machine, made: ast.FunctionDef, target: str) -> None:
+def _refuse_effects(state: Machine, made: ast.FunctionDef, target: str) -> None:
     """Refuse a body that leaves the block or binds a name read there: it runs long after it."""
-    taken = (bound_names(made) - {target}) & (set(s.frame.env) | set(s.frame.declared))
+    taken = (bound_names(made) - {target}) & (set(state.frame.env) | set(state.frame.declared))
     for inner in own_nodes(made):
         if isinstance(inner, ast.withitem) and _is_cotangent(inner.context_expr):
             _refuse_late(
-                s,
+                state,
                 inner.context_expr,
                 "read 'cotangent'",
                 "let one 'with' follow the other",
@@ -166,12 +166,12 @@ def _refuse_effects(s: Machine, made: ast.FunctionDef, target: str) -> None:
         if isinstance(inner, ast.Break | ast.Continue) and not _is_in_own_loop(made, inner):
             word = type(inner).__name__.lower()
         if word is not None and inner is not made.body[-1]:
-            _refuse_late(s, inner, f"{word!r} from", "let the statements run to the end")
+            _refuse_late(state, inner, f"{word!r} from", "let the statements run to the end")
         bound = isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load)
         if bound and inner.id in taken:  # type: ignore[attr-defined]
             name = inner.id  # type: ignore[attr-defined]
             _refuse_late(
-                s,
+                state,
                 inner,
                 f"bind the variable {name!r}",
                 f"use another name than {name!r}",
@@ -186,8 +186,8 @@ def _is_cotangent(node: ast.expr) -> bool:
     return name == "cotangent"
 
 
-def _refuse_late(s: Machine, node: ast.AST, what: str, *remedies: str) -> None:
-    s.refuse(
+def _refuse_late(state: Machine, node: ast.AST, what: str, *remedies: str) -> None:
+    state.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot {what} inside 'cotangent'",
         node=node,

@@ -34,7 +34,7 @@ from srcad.types.sources import Path, Unreadable, follow, read
 
 
 def called(
-    s: Machine,
+    state: Machine,
     names: tuple[str, ...],
     function: AbstractValue,
     args: tuple[AbstractValue, ...],
@@ -45,20 +45,20 @@ def called(
     plain, path = _plain(function.value, function.path or ())
     places = {name: _place(plain, path, name) for name in names}
     for name, place in places.items():
-        begin(s, place, kwargs[name])
+        begin(state, place, kwargs[name])
     given = {name: box for name, box in kwargs.items() if name not in names}
-    start = len(s.builder.ops)
-    result = apply(s, function, args, given)
-    written = set(written_parameters(s))
+    start = len(state.builder.ops)
+    result = apply(state, function, args, given)
+    written = set(written_parameters(state))
     for name, place in places.items():
-        if name in written or content_of(s, place) is not kwargs[name]:
-            s.refuse(
+        if name in written or content_of(state, place) is not kwargs[name]:
+            state.refuse(
                 errors.MutationError,
                 f"cannot differentiate by {name!r}, which is written here",
                 why="it is a variable outside the function.",
                 help=(f"make it a parameter:  def {plain.__name__}(..., {name}): ...",),
             )
-        _refuse_unread(s, name, place, s.builder.ops[start:])
+        _refuse_unread(state, name, place, state.builder.ops[start:])
     return result
 
 
@@ -94,17 +94,17 @@ def _place(function: FunctionType, path: Path, name: str) -> OutsidePlace:
 _NOT_SEARCHED = ("numpy", "scipy", "srcad")
 
 
-def _refuse_unread(s: Machine, name: str, place: OutsidePlace, ops: Sequence[Op]) -> None:
+def _refuse_unread(state: Machine, name: str, place: OutsidePlace, ops: Sequence[Op]) -> None:
     """Refuse calls that run as they stand and may read a variable: nothing is known of the way."""
     found = Effects(_NOT_SEARCHED)
-    for one in _objects_in(s, ops, found.mentioned):
+    for one in _objects_in(state, ops, found.mentioned):
         found.see(one)
     found.search()
     reader = next((f for f in found.functions if _reads(f, name, place)), None)
     if reader is None and not found.cut:
         return
     by = "" if reader is None else f", which {reader.__name__!r} may read in a call"
-    s.refuse(
+    state.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot differentiate by the variable {name!r}{by} that srcad does not read",
         why="the derivative would miss what it does with it.",
@@ -112,7 +112,7 @@ def _refuse_unread(s: Machine, name: str, place: OutsidePlace, ops: Sequence[Op]
     )
 
 
-def _objects_in(s: Machine, ops: Sequence[Op], names: set[str]) -> Iterator[Any]:
+def _objects_in(state: Machine, ops: Sequence[Op], names: set[str]) -> Iterator[Any]:
     """Yield the functions and objects of the user's that operations call or read.
 
     Texts are `names`.
@@ -131,9 +131,9 @@ def _objects_in(s: Machine, ops: Sequence[Op], names: set[str]) -> Iterator[Any]
                 if op.target.function is not None:
                     pending.append(op.target.function.block)
             for value in op.operands:
-                if value in s.paths and not isinstance(value.type, Numeric):
+                if value in state.paths and not isinstance(value.type, Numeric):
                     with suppress(Unreadable):
-                        yield read(s.paths[value], s.root, s.arguments)
+                        yield read(state.paths[value], state.root, state.arguments)
 
 
 def _reads(function: FunctionType, name: str, place: OutsidePlace) -> bool:
@@ -187,9 +187,9 @@ class WithCaptured:
         anchor, how = anchor_of(self.function)
         return anchor, ("captured", self.names, *how)
 
-    def __srcad_called__(self, s: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    def __srcad_called__(self, state: Any, function: Any, args: Any, kwargs: Any) -> Any:
         """Interpret a call inside a function that is read."""
-        return called(s, self.names, function, args, kwargs)
+        return called(state, self.names, function, args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""

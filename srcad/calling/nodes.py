@@ -47,44 +47,44 @@ from srcad.types.structures import Opaque
 
 
 def called(
-    s: Machine,
+    state: Machine,
     form_of: Callable[[int | str], Any],
     function: AbstractValue,
     args: tuple[AbstractValue, ...],
     kwargs: dict[str, AbstractValue],
 ) -> AbstractValue:
     """Call a function with the arguments put together."""
-    given = tuple(_made(s, form_of(k), box) for k, box in enumerate(args))
-    named = {name: _made(s, form_of(name), box) for name, box in kwargs.items()}
-    return apply(s, function, given, named)
+    given = tuple(_made(state, form_of(k), box) for k, box in enumerate(args))
+    named = {name: _made(state, form_of(name), box) for name, box in kwargs.items()}
+    return apply(state, function, given, named)
 
 
-def _made(s: Machine, form: Any, box: AbstractValue) -> AbstractValue:
+def _made(state: Machine, form: Any, box: AbstractValue) -> AbstractValue:
     """Return a value of a form, of the box of its parts."""
     if form is None:
         return box
     assert isinstance(box, TupleValue)
-    parts = tuple(_made(s, f, part) for f, part in zip(form.parts, box.items, strict=True))
+    parts = tuple(_made(state, f, part) for f, part in zip(form.parts, box.items, strict=True))
     if form.cls in (OrderedDict, defaultdict):
         keys, factory = form.metadata
         if any(isinstance(part, Structure) for part in parts):
-            s.refuse(
+            state.refuse(
                 errors.UnsupportedTypeError,
                 f"cannot differentiate by a {label(form.cls)!r} that holds containers",
                 why="it is read as a dict to which any key may be added: its values have one kind.",
                 help=("pass a plain dict:  dict(d)",),
             )
-        made_by = Constant(None) if factory is None else value_of_object(s, factory, None)
-        return mappings.library_dict(s, form.cls, keys, parts, made_by)
+        made_by = Constant(None) if factory is None else value_of_object(state, factory, None)
+        return mappings.library_dict(state, form.cls, keys, parts, made_by)
     if form.make is not None:
         made = apply(
-            s,
-            value_of_object(s, form.make, None),
-            (_known(s, form.metadata), TupleValue(parts)),
+            state,
+            value_of_object(state, form.make, None),
+            (_known(state, form.metadata), TupleValue(parts)),
             {},
         )
         if not isinstance(made, RecordValue | DictValue | ListValue | TupleValue):
-            s.refuse(
+            state.refuse(
                 errors.UnsupportedTypeError,
                 f"cannot tell what is in a {label(form.cls)!r} that optree puts together",
                 why="the function that does so was not read.",
@@ -98,15 +98,15 @@ def _made(s: Machine, form: Any, box: AbstractValue) -> AbstractValue:
     return TupleValue(parts) if form.cls is tuple else RecordValue(form.cls, form.keys, parts)
 
 
-def _known(s: Machine, value: Any) -> AbstractValue:
+def _known(state: Machine, value: Any) -> AbstractValue:
     """Metadata, which is constant."""
     if type(value) is tuple:
-        return TupleValue(tuple(_known(s, part) for part in value))
+        return TupleValue(tuple(_known(state, part) for part in value))
     if type(value) is list:
-        return ListValue(tuple(_known(s, part) for part in value))
+        return ListValue(tuple(_known(state, part) for part in value))
     if type(value) is dict:
-        return DictValue(tuple(value), tuple(_known(s, part) for part in value.values()))
-    return value_of_object(s, value, None) if not isinstance(value, float) else Constant(value)
+        return DictValue(tuple(value), tuple(_known(state, part) for part in value.values()))
+    return value_of_object(state, value, None) if not isinstance(value, float) else Constant(value)
 
 
 _MODES = frozenset(
@@ -261,9 +261,9 @@ class WithNodes:
         anchor, how = anchor_of(self.function)
         return anchor, ("nodes", self.token, *how)
 
-    def __srcad_called__(self, s: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    def __srcad_called__(self, state: Any, function: Any, args: Any, kwargs: Any) -> Any:
         """Interpret a call inside a function that is read."""
-        return called(s, self.form_of, function, args, kwargs)
+        return called(state, self.form_of, function, args, kwargs)
 
     def form_of(self, key: int | str) -> Form | None:
         """Return the form of an argument of a call, by position or by name."""

@@ -42,14 +42,14 @@ from srcad.types.structures import OPAQUE, Fixed, Opaque, PlacesOf, TupleOf, Typ
 # The parts of a structure of known type: a box for each.
 
 
-def unfolded(s: Machine, value: Value, type_: TupleOf) -> AbstractValue:
+def unfolded(state: Machine, value: Value, type_: TupleOf) -> AbstractValue:
     """Return the parts of a structure."""
     fields = type_.keys is not None and type_.cls is not dict
     keys: tuple[Any, ...] = type_.keys if type_.keys is not None else tuple(range(len(type_.items)))
     parts = tuple(
-        Constant(t.value, _path_of_part(s, value, fields, key) or s.found_at(t))
+        Constant(t.value, _path_of_part(state, value, fields, key) or state.found_at(t))
         if isinstance(t, Fixed)
-        else _part(s, value, type_, k)
+        else _part(state, value, type_, k)
         for k, (key, t) in enumerate(zip(keys, type_.items, strict=True))
     )
     if type_.cls is dict:
@@ -59,38 +59,38 @@ def unfolded(s: Machine, value: Value, type_: TupleOf) -> AbstractValue:
     return ListValue(parts, value) if type_.cls is list else TupleValue(parts, value)
 
 
-def _part(s: Machine, value: Value, whole: TupleOf, k: int) -> AbstractValue:
+def _part(state: Machine, value: Value, whole: TupleOf, k: int) -> AbstractValue:
     type_, key = whole.items[k], k if whole.keys is None else whole.keys[k]
     named = isinstance(key, str) and key.isidentifier()
-    part = s.builder.part(value, whole, k, type=type_, hint=key if named else None)
-    is_active = value in s.active and not isinstance(type_, PlacesOf)  # no key is (`building`)
+    part = state.builder.part(value, whole, k, type=type_, hint=key if named else None)
+    is_active = value in state.active and not isinstance(type_, PlacesOf)  # no key is (`building`)
     if is_active:
-        s.active.add(part)
-    note_part(s, value, key, part)
-    read = s.builder.ops[-1]
+        state.active.add(part)
+    note_part(state, value, key, part)
+    read = state.builder.ops[-1]
     assert isinstance(read, Call)
-    note_element(s, read.target, read.args, part)
-    path = _path_of_part(s, value, is_attribute(read.target), key)
+    note_element(state, read.target, read.args, part)
+    path = _path_of_part(state, value, is_attribute(read.target), key)
     if path is None:
-        return s.box(part)
-    s.paths[part] = path
+        return state.box(part)
+    state.paths[part] = path
     if is_active:
-        s.active.discard(part)
-        s.activate(part)
-    return _object(s, part, path) if isinstance(type_, Opaque) else s.box(part)
+        state.active.discard(part)
+        state.activate(part)
+    return _object(state, part, path) if isinstance(type_, Opaque) else state.box(part)
 
 
-def _path_of_part(s: Machine, value: Value, fields: bool, key: Any) -> Path | None:
-    path = s.paths.get(value)
+def _path_of_part(state: Machine, value: Value, fields: bool, key: Any) -> Path | None:
+    path = state.paths.get(value)
     return None if path is None else (*path, ("attr" if fields else "item", key))
 
 
-def _object(s: Machine, part: Value, path: Path) -> AbstractValue:
+def _object(state: Machine, part: Value, path: Path) -> AbstractValue:
     """Return an object inside a structure from outside, of a known class, as it is."""
     try:
-        found = read(path, s.root, s.arguments)
+        found = read(path, state.root, state.arguments)
     except Unreadable:
-        return s.box(part)
+        return state.box(part)
     return Constant(found, path, atom=part)
 
 

@@ -174,118 +174,129 @@ def lower(
 
 
 def _arguments(
-    s: Machine, params: dict[str, Value], signature: Signature
+    state: Machine, params: dict[str, Value], signature: Signature
 ) -> dict[str, AbstractValue]:
     """Return the boxes of the parameters; those that overlap are views of one copy."""
-    s.differentiated = frozenset(signature.active)
+    state.differentiated = frozenset(signature.active)
     for name, value in params.items():
-        s.paths[value] = (("param", name),)
+        state.paths[value] = (("param", name),)
         if name in signature.active:
-            s.activate(value)
-    boxes = {name: _argument(s, value, s.arguments.get(name)) for name, value in params.items()}
+            state.activate(value)
+    boxes = {
+        name: _argument(state, value, state.arguments.get(name)) for name, value in params.items()
+    }
     for name, items in signature.items.items():
-        boxes[name] = stopped.differentiated_in(s, boxes[name], items)
-    s.compact.update(matrices(boxes[name] for name in signature.ordered))
-    boxes.update(overlaid(s, [[params[name] for name in group] for group in signature.overlaps]))
+        boxes[name] = stopped.differentiated_in(state, boxes[name], items)
+    state.compact.update(matrices(boxes[name] for name in signature.ordered))
+    boxes.update(
+        overlaid(state, [[params[name] for name in group] for group in signature.overlaps])
+    )
     return boxes
 
 
 def lowered(
-    s: Machine, name: str, params: tuple[Value, ...], result: Atom | None, where: Location | None
+    state: Machine,
+    name: str,
+    params: tuple[Value, ...],
+    result: Atom | None,
+    where: Location | None,
 ) -> Lowered:
     """Return the function that was read, with its assumptions.
 
     Without a result every path raises.
     """
-    refuse_hits(s)
-    take_for_granted(s)
+    refuse_hits(state)
+    take_for_granted(state)
     atom = Const(None) if result is None else result
-    block = Block((), tuple(s.builder.ops), (atom,))
-    made = Function(name, (*params, *(c.value for c in s.captures)), block, where)
-    written = frozenset(written_parameters(s))
+    block = Block((), tuple(state.builder.ops), (atom,))
+    made = Function(name, (*params, *(c.value for c in state.captures)), block, where)
+    written = frozenset(written_parameters(state))
     return Lowered(
         made,
-        tuple(s.captures),
-        tuple(s.guards),
-        frozenset(s.active),
+        tuple(state.captures),
+        tuple(state.guards),
+        frozenset(state.active),
         result is None,
         written,
-        s.hidden,
+        state.hidden,
     )
 
 
-def begin_places(s: Machine) -> None:
+def begin_places(state: Machine) -> None:
     """Read what places hold first of which one path only will be seen to write them."""
-    for place in s.outside.first.values():
-        box = first_content(s, place)
+    for place in state.outside.first.values():
+        box = first_content(state, place)
         if box is not None:
-            begin(s, place, box)
+            begin(state, place, box)
 
 
-def _callee(s: Machine, function: FunctionType) -> Callee:
+def _callee(state: Machine, function: FunctionType) -> Callee:
     """Return the function, unless a call of it has no one result."""
-    callee = callee_of(s, function, ())
+    callee = callee_of(state, function, ())
     if is_generator(callee.node):
         where = Location(callee.frame.file, callee.node.lineno, callee.node.col_offset)
         refuse_without_result(plain(function.__name__), where)
     return callee
 
 
-def separations(s: Machine, boxes: Mapping[str, AbstractValue]) -> list[Op]:
+def separations(state: Machine, boxes: Mapping[str, AbstractValue]) -> list[Op]:
     """Return checks that a written object of the caller's has one name only."""
     objects = [part for box in boxes.values() for part in mutable_parts(box)]
     types = [part.type for part in objects if isinstance(part, Value)]
     if len(objects) < 2 and not any(isinstance(t, ListOf) and holds_objects(t.item) for t in types):
         return []
     checks = Builder()
-    everything = [s.atom(box) for box in boxes.values() if next(mutable_parts(box), None)]
-    for source, where in s.objects.arguments.items():
+    everything = [state.atom(box) for box in boxes.values() if next(mutable_parts(box), None)]
+    for source, where in state.objects.arguments.items():
         checks.where = where
         checks.call(runtime.separate, source, *everything, effect=True, type=OPAQUE)
     return checks.ops
 
 
-def _argument(s: Machine, value: Value, given: Any) -> AbstractValue:
+def _argument(state: Machine, value: Value, given: Any) -> AbstractValue:
     if isinstance(value.type, Opaque) and given is not None:
-        return Constant(given, s.paths[value], atom=value)
+        return Constant(given, state.paths[value], atom=value)
     if isinstance(value.type, Fixed):
-        return Constant(value.type.value, s.paths[value], atom=None)
-    return s.box(value)
+        return Constant(value.type.value, state.paths[value], atom=None)
+    return state.box(value)
 
 
-def _result(s: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> Atom | None:
+def _result(state: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> Atom | None:
     """Return the result of the function; None if every path raises."""
-    start = len(s.builder.ops)
+    start = len(state.builder.ops)
     try:
-        box = _read(s, callee, boxes)
-        s.frames.append(callee.frame)  # who returns it, should it be refused
-        return s.atom(as_plain(s, box))
+        box = _read(state, callee, boxes)
+        state.frames.append(callee.frame)  # who returns it, should it be refused
+        return state.atom(as_plain(state, box))
     except Unreachable:
         return None
     except NotConstant as problem:
         raise problem.error from None
     finally:
-        s.builder.ops[start:start] = separations(s, boxes)
+        state.builder.ops[start:start] = separations(state, boxes)
 
 
-def _read(s: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> AbstractValue:
-    if is_recursive(s, callee):
-        s.frames.append(callee.frame)
-        found = recursion.call_recursive(s, callee, boxes)
+def _read(state: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> AbstractValue:
+    if is_recursive(state, callee):
+        state.frames.append(callee.frame)
+        found = recursion.call_recursive(state, callee, boxes)
         if found is not None:
             return found
-        s.frames.pop()
-    s.inlining.append((callee.key, size_of(boxes.values())))
+        state.frames.pop()
+    state.inlining.append((callee.key, size_of(boxes.values())))
     callee.frame.env = dict(boxes)
-    return read_body(s, callee.node, callee.frame)
+    return read_body(state, callee.node, callee.frame)
 
 
 def _result_of_call(
-    s: Machine, function: Any, parameters: Sequence[Parameter], boxes: Mapping[str, AbstractValue]
+    state: Machine,
+    function: Any,
+    parameters: Sequence[Parameter],
+    boxes: Mapping[str, AbstractValue],
 ) -> Atom | None:
     """Return the result of the callable; None if every path raises."""
     try:
-        return s.atom(as_plain(s, _called(s, function, parameters, boxes)))
+        return state.atom(as_plain(state, _called(state, function, parameters, boxes)))
     except Unreachable:
         return None
     except NotConstant as problem:
@@ -293,21 +304,24 @@ def _result_of_call(
 
 
 def _called(
-    s: Machine, function: Any, parameters: Sequence[Parameter], boxes: Mapping[str, AbstractValue]
+    state: Machine,
+    function: Any,
+    parameters: Sequence[Parameter],
+    boxes: Mapping[str, AbstractValue],
 ) -> AbstractValue:
     positional: list[AbstractValue] = []
     keywords: dict[str, AbstractValue] = {}
     for parameter in parameters:
         box = boxes[parameter.name]
         if parameter.kind is Parameter.VAR_POSITIONAL:
-            positional.extend(spread(s, box))
+            positional.extend(spread(state, box))
         elif parameter.kind is Parameter.VAR_KEYWORD:
             keywords.update(zip(box.keys, box.items, strict=True))  # type: ignore[union-attr]
         elif parameter.kind is Parameter.KEYWORD_ONLY:
             keywords[parameter.name] = box
         else:
             positional.append(box)
-    return apply(s, Constant(function, ()), tuple(positional), keywords)
+    return apply(state, Constant(function, ()), tuple(positional), keywords)
 
 
 # ------------------------------------------------------------------------------ rules
@@ -358,27 +372,27 @@ def lower_inline(
     return unboxed(machine, result)
 
 
-def box_of_arg(s: Machine, arg: Any) -> AbstractValue:
+def box_of_arg(state: Machine, arg: Any) -> AbstractValue:
     match arg:
         case None:
             return Constant(None)
         case Value() | Const():
-            return s.box(arg)
+            return state.box(arg)
         case Display(kind="tuple", items=items):
-            return TupleValue(tuple(box_of_arg(s, a) for a in items))
+            return TupleValue(tuple(box_of_arg(state, a) for a in items))
         case Display(kind="list", items=items):
-            return ListValue(tuple(box_of_arg(s, a) for a in items))
+            return ListValue(tuple(box_of_arg(state, a) for a in items))
         case Display(kind="dict", items=items):
             keys = tuple(k.value for k in items[::2] if isinstance(k, Const))
-            return DictValue(keys, tuple(box_of_arg(s, a) for a in items[1::2]))
+            return DictValue(keys, tuple(box_of_arg(state, a) for a in items[1::2]))
         case Display(kind="slice", items=(start, stop, step)):
-            return SliceValue(*[box_of_arg(s, a) for a in (start, stop, step)])
+            return SliceValue(*[box_of_arg(state, a) for a in (start, stop, step)])
         case Display(kind="range", items=items):
-            return _box_of_range(items, tuple(box_of_arg(s, a) for a in items))
+            return _box_of_range(items, tuple(box_of_arg(state, a) for a in items))
         case tuple():
-            return TupleValue(tuple(box_of_arg(s, a) for a in arg))
+            return TupleValue(tuple(box_of_arg(state, a) for a in arg))
         case list():
-            return ListValue(tuple(box_of_arg(s, a) for a in arg))
+            return ListValue(tuple(box_of_arg(state, a) for a in arg))
         case _:
             return Constant(arg)
 
@@ -395,18 +409,18 @@ def _box_of_range(ends: Sequence[Arg], parts: tuple[AbstractValue, ...]) -> Abst
     return IteratorValue("range", parts)
 
 
-def unboxed(s: Machine, box: AbstractValue) -> Any:
+def unboxed(state: Machine, box: AbstractValue) -> Any:
     """Return a box as nested Python structures of atoms."""
     if isinstance(box, Structure) and box.source is not None:
         return box.source
     match box:
         case Constant():
-            return None if box.value is None else s.constant(box)
+            return None if box.value is None else state.constant(box)
         case TupleValue(items):
-            return tuple(unboxed(s, item) for item in items)
+            return tuple(unboxed(state, item) for item in items)
         case ListValue(items):
-            return [unboxed(s, item) for item in items]
+            return [unboxed(state, item) for item in items]
         case DictValue(keys, items) | RecordValue(keys=keys, items=items):
-            return {k: unboxed(s, item) for k, item in zip(keys, items, strict=True)}
+            return {k: unboxed(state, item) for k, item in zip(keys, items, strict=True)}
         case _:
-            return s.atom(box)
+            return state.atom(box)

@@ -71,20 +71,20 @@ class InnerWrites:
     """
 
     def __init__(
-        self, s: Machine, boxes: Mapping[Key, AbstractValue], params: Mapping[Key, Value]
+        self, state: Machine, boxes: Mapping[Key, AbstractValue], params: Mapping[Key, Value]
     ) -> None:
-        self.s, self.boxes, self.params = s, boxes, params
-        self.names, self.objects = s.snapshot(), s.objects.copy()
-        self.start = len(s.written_objects), len(s.written)
+        self.state, self.boxes, self.params = state, boxes, params
+        self.names, self.objects = state.snapshot(), state.objects.copy()
+        self.start = len(state.written_objects), len(state.written)
         self.copied: list[AbstractValue] = []
         self.hidden: list[AbstractValue] = []
 
     def given(self) -> dict[Key, AbstractValue]:
         """Make what the function sees, at the start of its block."""
-        s, done = self.s, Done()
-        boxes = {k: _copied(s, box, self.copied, done) for k, box in self.boxes.items()}
-        self.count = len(s.builder.ops)
-        self.inner = boxes | {k: s.box(param) for k, param in self.params.items()}
+        state, done = self.state, Done()
+        boxes = {k: _copied(state, box, self.copied, done) for k, box in self.boxes.items()}
+        self.count = len(state.builder.ops)
+        self.inner = boxes | {k: state.box(param) for k, param in self.params.items()}
         return self.inner
 
     def is_to_be_read_again(self) -> bool:
@@ -92,14 +92,14 @@ class InnerWrites:
 
         If so, take back what was read.
         """
-        s, arrays, self.hidden = self.s, self._written(), [*self._objects()]
+        state, arrays, self.hidden = self.state, self._written(), [*self._objects()]
         shared = [a for a, b in self._pairs() if a is b]
-        self.copied = [a for a in shared if _is_hit(s, a, arrays) or _is_one_of(a, self.hidden)]
+        self.copied = [a for a in shared if _is_hit(state, a, arrays) or _is_one_of(a, self.hidden)]
         if not self.hidden and not self.copied:
             return False
-        s.restore(self.names)
-        s.objects = self.objects.copy()
-        del s.written_objects[self.start[0] :], s.written[self.start[1] :]
+        state.restore(self.names)
+        state.objects = self.objects.copy()
+        del state.written_objects[self.start[0] :], state.written[self.start[1] :]
         return True
 
     @contextmanager
@@ -108,24 +108,24 @@ class InnerWrites:
         if not self.hidden:
             yield function
             return
-        s = self.s
-        marks = [(box, Stale(box, s.builder.where)) for box in self.hidden]
+        state = self.state
+        marks = [(box, Stale(box, state.builder.where)) for box in self.hidden]
         done: Done = {id(box): (box, mark) for box, mark in marks}
-        for frame in s.frames:
+        for frame in state.frames:
             frame.env = {name: mapped(box, _nothing, done) for name, box in frame.env.items()}
         yield mapped(function, _nothing, done)
         back: Done = {id(new): (new, old) for old, new in done.values() if new is not old}
-        for frame in s.frames:
+        for frame in state.frames:
             frame.env = {name: mapped(box, _nothing, back) for name, box in frame.env.items()}
 
     # ------------------------------------------------------------------ the check
     def check(self, name: str, block: Block) -> None:
         """Refuse writes into what is outside, and into what goes by several names."""
-        s, arrays, objects = self.s, self._written(), [*self._objects()]
+        state, arrays, objects = self.state, self._written(), [*self._objects()]
         if not arrays and not objects:
             return
         if arrays & self._outside():
-            s.refuse(
+            state.refuse(
                 errors.MutationError,
                 "cannot write into an array from outside the differentiated function",
                 why="it would change with every gradient.",
@@ -136,7 +136,7 @@ class InnerWrites:
         read = [v for v in dict.fromkeys(inside) if v not in own]
         self._check_objects(name, objects, read)
         leaves = [(a, b) for a, b in self._pairs() if not _has_pairs(a, b)]
-        given = [(v, _is_hit(s, b, arrays)) for a, b in leaves for v in inner_values(a)]
+        given = [(v, _is_hit(state, b, arrays)) for a, b in leaves for v in inner_values(a)]
         for k, (one, is_hit) in enumerate(given):
             if is_hit and not (isinstance(one.type, Numeric) and not may_be_array(one)):
                 others = [v for v, _ in (*given[:k], *given[k + 1 :])]
@@ -144,43 +144,43 @@ class InnerWrites:
 
     def note_shared(self, kept: Sequence[Value]) -> None:
         """Note that what is kept of the arguments is who they are, if they were not copied."""
-        s, arrays = self.s, self._written()
+        state, arrays = self.state, self._written()
         for a, b in self._pairs() if kept else ():
-            if a is b or _has_pairs(a, b) or not isinstance(b, Value) or _is_hit(s, b, arrays):
+            if a is b or _has_pairs(a, b) or not isinstance(b, Value) or _is_hit(state, b, arrays):
                 continue
-            there = frozenset().union(*(origin(s, v).everything for v in inner_values(a)))
+            there = frozenset().union(*(origin(state, v).everything for v in inner_values(a)))
             for value in kept:
-                known = origin(s, value)
-                if not known.everything.isdisjoint(origin(s, b).everything):
-                    s.origins[value] = Origin(known.everything | there, None)
+                known = origin(state, value)
+                if not known.everything.isdisjoint(origin(state, b).everything):
+                    state.origins[value] = Origin(known.everything | there, None)
 
     def _check_objects(
         self, name: str, objects: Sequence[AbstractValue], read: Sequence[Value]
     ) -> None:
         """Refuse a list, dict or object that is written into and goes by another name, too."""
-        s = self.s
+        state = self.state
         parts = [part for box in self.boxes.values() for part in mutable_parts(box)]
         for one in objects:
-            shown = origin(s, one).objects if isinstance(one, Value) else frozenset()
+            shown = origin(state, one).objects if isinstance(one, Value) else frozenset()
             others = [v for v in (*parts, *read) if isinstance(v, Value) and v is not one]
             known = sum(part is one for part in parts) > 1 or _is_one_of(one, read)
             if (
                 known
                 or not _is_one_of(one, self.hidden)
-                or any(origin(s, v).everything & shown for v in others)
+                or any(origin(state, v).everything & shown for v in others)
             ):
-                _refuse(s, name, "goes by another name, too")
+                _refuse(state, name, "goes by another name, too")
 
     def _compare(self, name: str, one: Value, others: Sequence[Value]) -> None:
-        s = self.s
+        state = self.state
         several = [v for v in others if may_be_array(v) or not isinstance(v.type, Numeric)]
-        laid = any(key.startswith("%base") for frame in s.frames for key in frame.env)
+        laid = any(key.startswith("%base") for frame in state.frames for key in frame.env)
         for other in several:
-            common = origin(s, one).everything & origin(s, other).everything
+            common = origin(state, one).everything & origin(state, other).everything
             if other is one or (laid and common):
-                _refuse(s, name)
+                _refuse(state, name)
         if several or isinstance(one.type, ListOf):
-            s.emit(runtime.apart, one, *several, effect=True)
+            state.emit(runtime.apart, one, *several, effect=True)
 
     # ------------------------------------------------------------------ what was written into
     def _pairs(self) -> Iterator[Pair]:
@@ -189,24 +189,24 @@ class InnerWrites:
             yield from _pairs(box, self.inner[key])
 
     def _written(self) -> frozenset[Value]:
-        return with_beginnings(self.s, frozenset(self.s.written_objects[self.start[0] :]))
+        return with_beginnings(self.state, frozenset(self.state.written_objects[self.start[0] :]))
 
     def _objects(self) -> Iterator[AbstractValue]:
         """Yield the containers and objects that were passed, and others that were written."""
-        changed = self.s.written[self.start[1] :]
+        changed = self.state.written[self.start[1] :]
         for a, b in self._pairs():
             if _is_one_of(b, changed) and _is_left_alone(a, b):
                 yield from (a,) if _has_pairs(a, b) else mutable_parts(a)
 
     def _outside(self) -> frozenset[Value]:
         held = frozenset(self._held())
-        return with_beginnings(self.s, held) - frozenset(self.params.values())
+        return with_beginnings(self.state, held) - frozenset(self.params.values())
 
     def _held(self) -> Iterator[Value]:
         boxes = [box for env in self.names for box in env.values()]
         for box in [*boxes, *self.boxes.values()]:
             for value in inner_values(box):
-                yield from origin(self.s, value).everything
+                yield from origin(self.state, value).everything
 
 
 def _pairs(outer: AbstractValue, inner: AbstractValue) -> Iterator[Pair]:
@@ -243,8 +243,8 @@ def _is_one_of(box: AbstractValue, boxes: Sequence[AbstractValue]) -> bool:
     return any(box is one for one in boxes)
 
 
-def _is_hit(s: Machine, box: AbstractValue, written: frozenset[Value]) -> bool:
-    return isinstance(box, Value) and not written.isdisjoint(origin(s, box).everything)
+def _is_hit(state: Machine, box: AbstractValue, written: frozenset[Value]) -> bool:
+    return isinstance(box, Value) and not written.isdisjoint(origin(state, box).everything)
 
 
 def _nothing(_: AbstractValue) -> None:
@@ -252,33 +252,37 @@ def _nothing(_: AbstractValue) -> None:
 
 
 def _copied(
-    s: Machine, box: AbstractValue, parts: Sequence[AbstractValue], done: Done
+    state: Machine, box: AbstractValue, parts: Sequence[AbstractValue], done: Done
 ) -> AbstractValue:
     """Return the same, with copies of some parts."""
     if id(box) not in done:
-        done[id(box)] = box, _copy(s, box, parts, done)
+        done[id(box)] = box, _copy(state, box, parts, done)
     return done[id(box)][1]
 
 
 def _copy(
-    s: Machine, box: AbstractValue, parts: Sequence[AbstractValue], done: Done
+    state: Machine, box: AbstractValue, parts: Sequence[AbstractValue], done: Done
 ) -> AbstractValue:
     if isinstance(box, Structure) and _has_copies(box):
-        items = tuple(_copied(s, item, parts, done) for item in box.items)
+        items = tuple(_copied(state, item, parts, done) for item in box.items)
         same = all(a is b for a, b in zip(items, box.items, strict=True))
         return box if same and not _is_one_of(box, parts) else rebuilt(box, items)
     if not isinstance(box, Value) or not _is_one_of(box, parts):
         return box
     if may_be_array(box):
-        return s.emit(np.copy, box, hint=box.hint)
-    own = s.builder.identity(box, type=box.type, hint=box.hint)  # what is written is a new version
-    if box in s.active:
-        s.active.add(own)
+        return state.emit(np.copy, box, hint=box.hint)
+    own = state.builder.identity(
+        box, type=box.type, hint=box.hint
+    )  # what is written is a new version
+    if box in state.active:
+        state.active.add(own)
     return own
 
 
-def _refuse(s: Machine, name: str, problem: str = "shares memory with another array") -> NoReturn:
-    s.refuse(
+def _refuse(
+    state: Machine, name: str, problem: str = "shares memory with another array"
+) -> NoReturn:
+    state.refuse(
         errors.MutationError,
         f"{name!r} writes into an argument that {problem}",
         why="the write would have to be seen there, too.",
@@ -307,22 +311,22 @@ class InnerFunction:
 
     def __init__(
         self,
-        s: Machine,
+        state: Machine,
         request: Request,
         function: AbstractValue,
         args: tuple[AbstractValue, ...],
         kwargs: dict[str, AbstractValue],
         places: Sequence[nested_wrt.Key],
     ) -> None:
-        self.s = s
+        self.state = state
         boxes: dict[nested_wrt.Key, AbstractValue] = dict(enumerate(args))
         boxes.update(kwargs.items())
         self.boxes = boxes
-        s.use_as_number(*(boxes[place] for place in places))
-        self.atoms = [s.atom(boxes[place]) for place in places]
+        state.use_as_number(*(boxes[place] for place in places))
+        self.atoms = [state.atom(boxes[place]) for place in places]
         self.params = [_parameter(a, place) for a, place in zip(self.atoms, places, strict=True)]
-        s.active.update(self.params)
-        writes = InnerWrites(s, boxes, dict(zip(places, self.params, strict=True)))
+        state.active.update(self.params)
+        writes = InnerWrites(state, boxes, dict(zip(places, self.params, strict=True)))
         returns = self._read(request, function, writes, len(args))
         if writes.is_to_be_read_again():
             with writes.hiding(function) as hidden:
@@ -332,7 +336,7 @@ class InnerFunction:
         writes.check(self.name, body)
         if not returns:
             arguments: dict[Value, Atom] = dict(zip(self.params, self.atoms, strict=True))
-            append_ops(s, substituted_block(body, arguments).ops)
+            append_ops(state, substituted_block(body, arguments).ops)
             raise Unreachable
         writes.note_shared(self.kept)
 
@@ -340,16 +344,16 @@ class InnerFunction:
         self, request: Request, function: AbstractValue, writes: InnerWrites, count: int
     ) -> bool:
         """Read a call of the function; return False if every path through it raises."""
-        s = self.s
-        with s.block() as self.builder:
+        state = self.state
+        with state.block() as self.builder:
             given = writes.given()
             named = {k: box for k, box in given.items() if isinstance(k, str)}
             try:
-                self.result = apply(s, function, tuple(given[k] for k in range(count)), named)
+                self.result = apply(state, function, tuple(given[k] for k in range(count)), named)
             except Unreachable:
                 return False
             self.y, self.aux = self._split(request)
-            self.value = s.atom(self.y)
+            self.value = state.atom(self.y)
             self.kept = self._escaping()
         return True
 
@@ -358,7 +362,7 @@ class InnerFunction:
             return self.result, None
         if isinstance(self.result, TupleValue) and len(self.result.items) == 2:
             return self.result.items
-        return self.s.refuse(
+        return self.state.refuse(
             errors.NonScalarOutputError,
             "has_aux=True needs a function that returns a pair",
             help=("return what is differentiated and the rest:  return y, aux",),
@@ -366,7 +370,7 @@ class InnerFunction:
 
     def _escaping(self) -> list[Value]:
         made = {*self.params, *(v for op in self.builder.ops for v in op.results)}
-        boxes = [box for _, box in self.s.reachable()]
+        boxes = [box for _, box in self.state.reachable()]
         held = [*boxes, self.y, *([] if self.aux is None else [self.aux])]
         found = [v for b in held for v in values_of(b) if v in made]
         return list(dict.fromkeys(v for v in found if v is not self.value))
@@ -376,7 +380,7 @@ class InnerFunction:
         """Return the function with the value as its result, or with a pair of it and all kept."""
         if not self.kept:
             return self._function(self.builder.ops, (self.value,))
-        builder = Builder(ops=list(self.builder.ops), where=self.s.builder.where)
+        builder = Builder(ops=list(self.builder.ops), where=self.state.builder.where)
         pair = builder.build_tuple(self.value, builder.build_tuple(*self.kept))
         return self._function(builder.ops, (pair,))
 
@@ -386,14 +390,14 @@ class InnerFunction:
 
     def _function(self, ops: Sequence[Op], results: tuple[Atom, ...]) -> Function:
         block = Block((), tuple(ops), results)
-        return Function(self.name, tuple(self.params), block, self.s.builder.where)
+        return Function(self.name, tuple(self.params), block, self.state.builder.where)
 
     # -------------------------------------------------------------- written into the outer block
     def write(self, made: Function, given: Mapping[Value, Atom] | None = None) -> Block:
         """Append the ops of what was made of the function; `given` are its further parameters."""
         mapping: dict[Value, Atom] = dict(zip(self.params, self.atoms, strict=True))
         block = substituted_block(made.block, {**mapping, **(given or {})})
-        append_ops(self.s, block.ops)
+        append_ops(self.state, block.ops)
         return block
 
     def rename_pair(self, block: Block) -> None:
@@ -408,7 +412,7 @@ class InnerFunction:
         """Note where the value and all that is kept are found."""
         for old, new in zip((self.value, *self.kept), found, strict=True):
             if isinstance(old, Value) and new is not old:
-                self.s.builder.identity(new, result=old)
+                self.state.builder.identity(new, result=old)
 
 
 def _parts(block: Block, built: Atom) -> list[Atom]:
@@ -418,19 +422,19 @@ def _parts(block: Block, built: Atom) -> list[Atom]:
     return list(made.args)  # type: ignore[arg-type]
 
 
-def append_ops(s: Machine, ops: Sequence[Op]) -> None:
+def append_ops(state: Machine, ops: Sequence[Op]) -> None:
     """Append ops that were derived, and note which of their results carry derivatives."""
     for op in ops:
-        s.builder.ops.append(op)
-        if _carries(s, op):
-            s.active.update(v for v in op.results if not _is_flag(v))
+        state.builder.ops.append(op)
+        if _carries(state, op):
+            state.active.update(v for v in op.results if not _is_flag(v))
 
 
-def _carries(s: Machine, op: Op) -> bool:
+def _carries(state: Machine, op: Op) -> bool:
     if isinstance(op, Call):
-        return any(s.carries(op.target, [v], r) for v in op.operands for r in op.results)
+        return any(state.carries(op.target, [v], r) for v in op.operands for r in op.results)
     inside = (v for block in op.blocks for v in free_values(block))
-    return any(v in s.active for v in (*op.operands, *inside))
+    return any(v in state.active for v in (*op.operands, *inside))
 
 
 def _is_flag(value: Value) -> bool:
@@ -442,15 +446,15 @@ def _parameter(atom: Atom, place: nested_wrt.Key) -> Value:
     return Value(atom.type, hint or (place if isinstance(place, str) else None))
 
 
-def own(s: Machine, box: AbstractValue) -> AbstractValue:
+def own(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return the same parts under names of their own, which no other write reaches."""
     if isinstance(box, Structure):
-        return rebuilt(box, tuple(own(s, item) for item in box.items))
+        return rebuilt(box, tuple(own(state, item) for item in box.items))
     if not isinstance(box, Value) or not has_storage(box):
         return box
-    renamed = s.builder.identity(box, type=box.type, hint=box.hint)
-    if box in s.active:
-        s.active.add(renamed)
+    renamed = state.builder.identity(box, type=box.type, hint=box.hint)
+    if box in state.active:
+        state.active.add(renamed)
     return renamed
 
 

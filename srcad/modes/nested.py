@@ -47,69 +47,72 @@ class Given:
     args: tuple[AbstractValue, ...]
     kwargs: dict[str, AbstractValue]
 
-    def function(self, s: Machine) -> AbstractValue:
+    def function(self, state: Machine) -> AbstractValue:
         if self.args:
             return self.args[0]
         if "function" in self.kwargs:
             return self.kwargs["function"]
-        return s.refuse(
+        return state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot tell what is differentiated",
             help=("pass the function first",),
         )
 
-    def named(self, s: Machine, *names: str) -> list[AbstractValue]:
+    def named(self, state: Machine, *names: str) -> list[AbstractValue]:
         """Return the arguments of these names, by position or by keyword."""
         spare = names[len(self.args) :]
         if len(self.args) > len(names) or set(self.kwargs) != set(spare):
-            s.refuse(
+            state.refuse(
                 errors.UnsupportedSyntaxError,
                 "cannot tell the arguments of a derivative",
                 help=(f"pass {', '.join(names)}",),
             )
         return [*self.args, *(self.kwargs[name] for name in spare)]
 
-    def known(self, s: Machine, name: str, position: int, default: Any) -> Any:
+    def known(self, state: Machine, name: str, position: int, default: Any) -> Any:
         """Return an option, which has to be known before the call."""
         box = self.kwargs.get(name)
         if box is None:
             box = self.args[position] if position < len(self.args) else Constant(default)
         if isinstance(box, ListValue):
             box = TupleValue(box.items)
-        return known(s, box, f"{name!r} of a gradient")
+        return known(state, box, f"{name!r} of a gradient")
 
 
 @means_object
 def transforms(
-    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine,
+    callee: Constant,
+    args: tuple[AbstractValue, ...],
+    kwargs: dict[str, AbstractValue],
 ) -> AbstractValue | None:
     """Interpret a call of one of srcad's own objects; None for all other objects."""
     value = callee.value
     if isinstance(value, Request):
-        return differentiated(s, value, args[0], args[1:], kwargs)
+        return differentiated(state, value, args[0], args[1:], kwargs)
     kind = type(value)
     if hasattr(kind, "__srcad_apply__"):
-        held: AbstractValue = value.__srcad_apply__(s, args, kwargs)
+        held: AbstractValue = value.__srcad_apply__(state, args, kwargs)
         return held
     if hasattr(kind, "__srcad_of__"):
         inner, request = value.__srcad_of__()
-        return differentiated(s, request, _attribute(s, callee, inner), args, kwargs)
+        return differentiated(state, request, _attribute(state, callee, inner), args, kwargs)
     if hasattr(kind, "__srcad_primal__"):
-        return apply(s, _attribute(s, callee, value.__srcad_primal__()), args, kwargs)
+        return apply(state, _attribute(state, callee, value.__srcad_primal__()), args, kwargs)
     if hasattr(kind, "__srcad_called__"):
-        function = _attribute(s, callee, value.function)
-        return value.__srcad_called__(s, function, args, kwargs)  # type: ignore[no-any-return]
+        function = _attribute(state, callee, value.function)
+        return value.__srcad_called__(state, function, args, kwargs)  # type: ignore[no-any-return]
     meaning = MEANINGS.get(value) if is_hashable(value) else None
-    return None if meaning is None else meaning(s, Given(args, kwargs))
+    return None if meaning is None else meaning(state, Given(args, kwargs))
 
 
-def _attribute(s: Machine, callee: Constant, function: Any) -> AbstractValue:
+def _attribute(state: Machine, callee: Constant, function: Any) -> AbstractValue:
     """Return the function inside one of srcad's objects, guarded like the user's other objects."""
     if callee.path is None:
         return Constant(function)
     if hasattr(type(callee.value), "__srcad_of__"):
-        s.guard((*callee.path, ("attr", "request")), "equals", callee.value.request)
-    return value_of_object(s, function, (*callee.path, ("attr", "function")))
+        state.guard((*callee.path, ("attr", "request")), "equals", callee.value.request)
+    return value_of_object(state, function, (*callee.path, ("attr", "function")))
 
 
 def means_inside(target: Any) -> Callable[[Meaning], Meaning]:
@@ -132,7 +135,7 @@ def mode_inside(name: str) -> Callable[[Inside], Inside]:
     return register
 
 
-def gradient_function(s: Machine, request: Request, function: AbstractValue) -> AbstractValue:
+def gradient_function(state: Machine, request: Request, function: AbstractValue) -> AbstractValue:
     """``grad(f)`` as a value: a function that is still to be called."""
     return BoundValue(Constant(request), (function,))
 
@@ -140,35 +143,35 @@ def gradient_function(s: Machine, request: Request, function: AbstractValue) -> 
 def gradient_of_options(mode: str) -> Meaning:
     """Interpret a call of a function with the options of ``grad``."""
 
-    def meaning(s: Machine, given: Given) -> AbstractValue:
-        spelled = [given.known(s, "wrt", 1, UNSET)]
-        spelled += [given.known(s, name, 9, UNSET) for name in ("argnums", "argnum")]
-        has_aux = bool(given.known(s, "has_aux", 9, False))
-        if given.known(s, "check_finite", 9, False):
-            refuse_check(s)
-        holomorphic = bool(given.known(s, "holomorphic", 9, False))
+    def meaning(state: Machine, given: Given) -> AbstractValue:
+        spelled = [given.known(state, "wrt", 1, UNSET)]
+        spelled += [given.known(state, name, 9, UNSET) for name in ("argnums", "argnum")]
+        has_aux = bool(given.known(state, "has_aux", 9, False))
+        if given.known(state, "check_finite", 9, False):
+            refuse_check(state)
+        holomorphic = bool(given.known(state, "holomorphic", 9, False))
         request = requested(
             mode,
             spelled,
             has_aux=has_aux,
             holomorphic=holomorphic,
-            chunk_size=given.known(s, "chunk_size", 9, None),
+            chunk_size=given.known(state, "chunk_size", 9, None),
         )
-        return gradient_function(s, request, given.function(s))
+        return gradient_function(state, request, given.function(state))
 
     return meaning
 
 
-def gradient_now(s: Machine, given: Given) -> AbstractValue:
+def gradient_now(state: Machine, given: Given) -> AbstractValue:
     """Call ``gradient(f, *args)``."""
     return differentiated(
-        s, Request("grad", None, False), given.args[0], given.args[1:], given.kwargs
+        state, Request("grad", None, False), given.args[0], given.args[1:], given.kwargs
     )
 
 
-def refuse_inert_inside(s: Machine) -> NoReturn:
+def refuse_inert_inside(state: Machine) -> NoReturn:
     """Refuse an argument that `wrt` names and that carries no derivative."""
-    s.refuse(
+    state.refuse(
         errors.WrtError,
         "no derivative flows through an argument of the inner gradient",
         why="it is a flag, a count or an index.",
@@ -176,9 +179,9 @@ def refuse_inert_inside(s: Machine) -> NoReturn:
     )
 
 
-def refuse_nested(s: Machine, mode: str) -> NoReturn:
+def refuse_nested(state: Machine, mode: str) -> NoReturn:
     """Refuse a mode that is not for functions that are differentiated themselves."""
-    s.refuse(
+    state.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot call {mode!r}",
         why=f"a {mode} inside a differentiated function is not supported yet.",
@@ -186,9 +189,9 @@ def refuse_nested(s: Machine, mode: str) -> NoReturn:
     )
 
 
-def refuse_check(s: Machine) -> NoReturn:
+def refuse_check(state: Machine) -> NoReturn:
     """Inner gradients are not looked at: they are part of the outer program."""
-    s.refuse(
+    state.refuse(
         errors.UnsupportedSyntaxError,
         "cannot check an inner gradient for infinities",
         why="what it computes is a part of what the outer one differentiates.",
@@ -196,14 +199,14 @@ def refuse_check(s: Machine) -> NoReturn:
     )
 
 
-def stopped_now(s: Machine, given: Given) -> AbstractValue:
+def stopped_now(state: Machine, given: Given) -> AbstractValue:
     """``stop_gradient(x)``: the same parts as new values through which nothing flows."""
-    return stopped(s, given.args[0])
+    return stopped(state, given.args[0])
 
 
 # ------------------------------------------------------------------------------ differentiation
 def differentiated(
-    s: Machine,
+    state: Machine,
     request: Request,
     function: AbstractValue,
     args: tuple[AbstractValue, ...],
@@ -212,23 +215,23 @@ def differentiated(
     """Call the derivative of a function here."""
     mode = MODES[request.mode]
     if request.check_finite:
-        refuse_check(s)
+        refuse_check(state)
     if mode.name in INSIDE:
-        return INSIDE[mode.name](s, request, function, args, kwargs)
+        return INSIDE[mode.name](state, request, function, args, kwargs)
     if not mode.nests:
-        refuse_nested(s, mode.name)
-    keys = nested_wrt.sought(s, request, function, len(args), kwargs)
+        refuse_nested(state, mode.name)
+    keys = nested_wrt.sought(state, request, function, len(args), kwargs)
     places = list(dict.fromkeys(keys))
-    inner = InnerFunction(s, request, function, args, kwargs, places)
+    inner = InnerFunction(state, request, function, args, kwargs, places)
     found = dict(zip(places, _gradients(inner, mode, request), strict=True))
     if not request.lenient and any(found[key] is None for key in keys):
-        refuse_inert_inside(s)
+        refuse_inert_inside(state)
     for key, atom in zip(places, inner.atoms, strict=True):
         if found[key] is None and is_holder(atom_type(atom)):
-            _refuse_holder(s, atom_type(atom))
+            _refuse_holder(state, atom_type(atom))
     gradients = [found[key] for key in keys]
     boxes = tuple(
-        Constant(None) if g is None else with_keys(inner.boxes[key], own(s, s.box(g)))
+        Constant(None) if g is None else with_keys(inner.boxes[key], own(state, state.box(g)))
         for key, g in zip(keys, gradients, strict=True)
     )
     answer = boxes[0] if request.single else TupleValue(boxes)
@@ -237,9 +240,9 @@ def differentiated(
     return answer if inner.aux is None else TupleValue((answer, inner.aux))
 
 
-def _refuse_holder(s: Machine, type_: Type) -> NoReturn:
+def _refuse_holder(state: Machine, type_: Type) -> NoReturn:
     """Refuse an object that holds numbers and is not taken apart."""
-    s.refuse(
+    state.refuse(
         errors.UnsupportedTypeError,
         f"cannot differentiate by a {str(type_)!r} in an inner derivative",
         why="it is not taken apart, and only its class says what is done with its numbers.",

@@ -55,17 +55,19 @@ from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 SEED = "the seed of the pullback"
 
 
-def fitting(s: Machine, box: AbstractValue, x: Atom, what: str, *, broadcast: bool = False) -> Atom:
+def fitting(
+    state: Machine, box: AbstractValue, x: Atom, what: str, *, broadcast: bool = False
+) -> Atom:
     """Return a seed in the structure, shapes and dtypes of `x`.
 
     With `broadcast` one number stands for all entries.
     """
-    return _Seed(s, what, broadcast).part(box, atom_type(x), x)
+    return _Seed(state, what, broadcast).part(box, atom_type(x), x)
 
 
 @dataclass(frozen=True)
 class _Seed:
-    s: Machine
+    state: Machine
     what: str
     broadcast: bool
 
@@ -76,25 +78,25 @@ class _Seed:
             case Numeric():
                 return Const(None) if type_.kind == "b" else self._number(box, type_, x)
             case ListOf() | Opaque(cls=None):
-                return self._checked(self.s.atom(box), x)
+                return self._checked(self.state.atom(box), x)
         return Const(None)
 
     def _structure(self, box: AbstractValue, type_: TupleOf, x: Atom) -> Atom:
-        s, count = self.s, len(type_.items)
-        if self.broadcast and _is_number(s, box):
+        state, count = self.state, len(type_.items)
+        if self.broadcast and _is_number(state, box):
             items: tuple[AbstractValue, ...] = (box,) * count
         elif isinstance(box, Structure) and _sort(box) == (type_.cls, _keys(type_), count):
             items = box.items
         else:
             self._refuse(f"needs the structure of the value: a {type_.cls.__name__} of {count}")
         parts = [
-            self.part(item, t, s.part(x, type_, k))
+            self.part(item, t, state.part(x, type_, k))
             for k, (item, t) in enumerate(zip(items, type_.items, strict=True))
         ]
-        return s.build_like(type_, parts)
+        return state.build_like(type_, parts)
 
     def _number(self, box: AbstractValue, type_: Numeric, x: Atom) -> Atom:
-        seed = self.s.atom(box)
+        seed = self.state.atom(box)
         given = atom_type(seed)
         if isinstance(given, Opaque) and given.cls is None:
             return self._checked(seed, x)
@@ -110,12 +112,12 @@ class _Seed:
             if False not in found:
                 return self._checked(seed, x) if None in found else seed
         if self.broadcast and given.shape == ():
-            return self.s.emit(np.broadcast_to, seed, self.s.shape(x))
+            return self.state.emit(np.broadcast_to, seed, self.state.shape(x))
         return self._refuse(f"is a {given}, and the value is a {type_}")
 
     def _converted(self, seed: Atom, type_: Numeric) -> Atom:
         """Return the seed in the kind and dtype of a cotangent of the value."""
-        target, given, s = cotangent_type(type_), atom_type(seed), self.s
+        target, given, state = cotangent_type(type_), atom_type(seed), self.state
         assert isinstance(target, Numeric)
         if not isinstance(given, Numeric) or target.dtype is None:
             return seed
@@ -124,19 +126,19 @@ class _Seed:
             return seed
         if target.form == "python":
             kind = complex if target.kind == "c" else float
-            return Const(kind(seed.value)) if isinstance(seed, Const) else s.emit(kind, seed)
+            return Const(kind(seed.value)) if isinstance(seed, Const) else state.emit(kind, seed)
         if target.form == "numpy":
-            return s.emit(target.dtype.type, seed)
-        seed = seed if given.form == "array" else s.emit(np.asarray, seed)
-        return s.emit(np.astype, seed, Const(target.dtype))
+            return state.emit(target.dtype.type, seed)
+        seed = seed if given.form == "array" else state.emit(np.asarray, seed)
+        return state.emit(np.astype, seed, Const(target.dtype))
 
     def _checked(self, seed: Atom, x: Atom) -> Atom:
         """Return the seed; its shape is compared with that of the value at run time."""
-        self.s.emit(seeds.fits, seed, x, Const(self.what), effect=True, type=Opaque(type(None)))
+        self.state.emit(seeds.fits, seed, x, Const(self.what), effect=True, type=Opaque(type(None)))
         return seed
 
     def _refuse(self, problem: str) -> NoReturn:
-        self.s.refuse(
+        self.state.refuse(
             errors.SeedError,
             f"{self.what} {problem}",
             why="it has the structure and the shape of the value that it belongs to.",
@@ -144,10 +146,10 @@ class _Seed:
         )
 
 
-def _is_number(s: Machine, box: AbstractValue) -> bool:
+def _is_number(state: Machine, box: AbstractValue) -> bool:
     if isinstance(box, Structure):
         return False
-    type_ = atom_type(s.atom(box))
+    type_ = atom_type(state.atom(box))
     return isinstance(type_, Numeric) and type_.shape == ()
 
 
@@ -171,15 +173,15 @@ Kwargs = dict[str, AbstractValue]
 
 
 # ------------------------------------------------------------------------------- forwards
-def jvp_now(s: Machine, given: Given) -> AbstractValue:
+def jvp_now(state: Machine, given: Given) -> AbstractValue:
     """``jvp(f, primals, tangents)``."""
-    given, has_aux = _without_options(s, given)
-    function, primals, tangents = given.named(s, "function", "primals", "tangents")
+    given, has_aux = _without_options(state, given)
+    function, primals, tangents = given.named(state, "function", "primals", "tangents")
     args, dots = (
-        _listed(s, box, what) for box, what in ((primals, "primals"), (tangents, "tangents"))
+        _listed(state, box, what) for box, what in ((primals, "primals"), (tangents, "tangents"))
     )
     if len(args) != len(dots):
-        s.refuse(
+        state.refuse(
             errors.SeedError,
             f"jvp has {len(args)} arguments and {len(dots)} tangents",
             why="there is one tangent for each argument.",
@@ -187,17 +189,17 @@ def jvp_now(s: Machine, given: Given) -> AbstractValue:
         )
     places = [k for k, dot in enumerate(dots) if not _is_none(dot)]
     request = Request("jvp", tuple(places), single=False, has_aux=has_aux)
-    inner = InnerFunction(s, request, function, args, {}, places)
+    inner = InnerFunction(state, request, function, args, {}, places)
     y_dot = pushed(inner, [dots[k] for k in places])
     aux = () if inner.aux is None else (inner.aux,)
-    return TupleValue((own(s, inner.y), y_dot, *aux))
+    return TupleValue((own(state, inner.y), y_dot, *aux))
 
 
 def pushed(inner: InnerFunction, dots: Sequence[AbstractValue]) -> AbstractValue:
     """Append the ops of a function and of its tangents; return the tangent of the value."""
-    s, count = inner.s, 1 + len(inner.kept)
+    state, count = inner.state, 1 + len(inner.kept)
     seeds = [
-        fitting(s, dot, atom, f"the tangent of argument {k + 1}")
+        fitting(state, dot, atom, f"the tangent of argument {k + 1}")
         for k, (dot, atom) in enumerate(zip(dots, inner.atoms, strict=True))
     ]
     wrt = range(len(inner.params))
@@ -206,25 +208,25 @@ def pushed(inner: InnerFunction, dots: Sequence[AbstractValue]) -> AbstractValue
     block = inner.write(made, given)
     inner.rename(block.results[:count])
     y_dot = block.results[count]
-    return Constant(None) if is_inert(y_dot, block) else own(s, s.box(y_dot))
+    return Constant(None) if is_inert(y_dot, block) else own(state, state.box(y_dot))
 
 
 def hvp_now(
-    s: Machine, request: Request, function: AbstractValue, args: Boxes, kwargs: Kwargs
+    state: Machine, request: Request, function: AbstractValue, args: Boxes, kwargs: Kwargs
 ) -> AbstractValue:
     """``hvp(f)(x, v)``: the tangent of the gradient."""
-    args, v, kwargs = _with_direction(s, args, kwargs)
-    keys = nested_wrt.sought(s, request, function, len(args), kwargs)
+    args, v, kwargs = _with_direction(state, args, kwargs)
+    keys = nested_wrt.sought(state, request, function, len(args), kwargs)
     if len(set(keys)) < len(keys):
-        s.refuse(
+        state.refuse(
             errors.WrtError,
             "an hvp is asked for by one argument twice",
             why="a direction is given for each argument that wrt names.",
             help=("name each argument once",),
         )
-    dots = (v,) if request.single else _listed(s, v, "directions")
+    dots = (v,) if request.single else _listed(state, v, "directions")
     if len(dots) != len(keys):
-        s.refuse(
+        state.refuse(
             errors.SeedError,
             f"hvp by {len(keys)} arguments has {len(dots)} directions",
             why="there is one direction for each argument that wrt names.",
@@ -232,18 +234,20 @@ def hvp_now(
         )
     gradient = BoundValue(Constant(replace(request, mode="grad")), (function,))
     outer = Request("jvp", tuple(keys), single=False, has_aux=request.has_aux)
-    inner = InnerFunction(s, outer, gradient, args, kwargs, keys)
+    inner = InnerFunction(state, outer, gradient, args, kwargs, keys)
     product = pushed(inner, dots)
     return product if inner.aux is None else TupleValue((product, inner.aux))
 
 
-def _with_direction(s: Machine, args: Boxes, kwargs: Kwargs) -> tuple[Boxes, AbstractValue, Kwargs]:
+def _with_direction(
+    state: Machine, args: Boxes, kwargs: Kwargs
+) -> tuple[Boxes, AbstractValue, Kwargs]:
     """Return the arguments and the direction, which is given by name or as the last one."""
     if "v" in kwargs:
         return args, kwargs["v"], {k: box for k, box in kwargs.items() if k != "v"}
     if len(args) > 1:
         return args[:-1], args[-1], kwargs
-    return s.refuse(
+    return state.refuse(
         errors.SeedError,
         "an hvp is called with no direction",
         why="the direction is the last argument by position, or is given by name.",
@@ -263,73 +267,76 @@ class Adjoint:
     function: Function
     order: tuple[int, ...]
 
-    def __srcad_apply__(self, s: Machine, args: Boxes, kwargs: Kwargs) -> AbstractValue:
+    def __srcad_apply__(self, state: Machine, args: Boxes, kwargs: Kwargs) -> AbstractValue:
         """``back(y_bar)``; what was saved, and the value, stand in front."""
-        *saved, y = _listed(s, args[0], "what was saved")
+        *saved, y = _listed(state, args[0], "what was saved")
         for stale in (box for box in saved if isinstance(box, Stale)):
-            _refuse_written(s, stale)
+            _refuse_written(state, stale)
         given = [*args[1:], *kwargs.values()]
         if len(given) > 1 or not set(kwargs) <= {"y_bar"}:
-            s.refuse(
+            state.refuse(
                 errors.SeedError,
                 "a pullback is called with more than a seed",
                 why="there is one cotangent for each part of the value.",
                 help=("pass the cotangents of several values in a tuple",),
             )
         box = given[0] if given else Constant(1.0)
-        seed = fitting(s, box, s.atom(y), SEED, broadcast=True)
-        atoms = [*map(s.atom, saved), seed]
+        seed = fitting(state, box, state.atom(y), SEED, broadcast=True)
+        atoms = [*map(state.atom, saved), seed]
         block = copied_block(
             self.function.block, dict(zip(self.function.params, atoms, strict=True))
         )
-        append_ops(s, block.ops)
-        bars = [Constant(None) if is_inert(g, block) else own(s, s.box(g)) for g in block.results]
+        append_ops(state, block.ops)
+        bars = [
+            Constant(None) if is_inert(g, block) else own(state, state.box(g))
+            for g in block.results
+        ]
         return TupleValue(tuple(bars[k] for k in self.order))
 
 
-def pullback_now(s: Machine, given: Given) -> AbstractValue:
+def pullback_now(state: Machine, given: Given) -> AbstractValue:
     """``pullback(f, *args)``: the value, and a function that holds the saved values."""
-    given, has_aux = _without_options(s, given)
-    function, args = given.function(s), given.args[1:]
+    given, has_aux = _without_options(state, given)
+    function, args = given.function(state), given.args[1:]
     kwargs = {k: box for k, box in given.kwargs.items() if k != "wrt"}
-    wrt = given.known(s, "wrt", len(given.args), None)
+    wrt = given.known(state, "wrt", len(given.args), None)
     entries = None if wrt is None else wrt_entries(wrt)
     request = Request("pullback", entries, single=False, has_aux=has_aux, arity=len(args))
-    keys = nested_wrt.sought(s, request, function, len(args), kwargs)
+    keys = nested_wrt.sought(state, request, function, len(args), kwargs)
     places = list(dict.fromkeys(keys))
-    inner = InnerFunction(s, request, function, args, kwargs, places)
+    inner = InnerFunction(state, request, function, args, kwargs, places)
     made = vjp(inner.with_pair(), range(len(places)), lower_inline, has_aux=bool(inner.kept))
     parts = split(made)
     gradients = dict(zip(places, parts.adjoint.block.results, strict=True))
     if not request.lenient and any(is_inert(g, parts.adjoint.block) for g in gradients.values()):
-        refuse_inert_inside(s)
+        refuse_inert_inside(state)
     block = inner.write(as_primal(parts.primal))
     inner.rename_pair(block)
-    y = own(s, inner.y)
+    y = own(state, inner.y)
     adjoint = Adjoint(as_primal(parts.adjoint), tuple(places.index(key) for key in keys))
-    saved = TupleValue((*_referred(s, block), y))
+    saved = TupleValue((*_referred(state, block), y))
     aux = () if inner.aux is None else (inner.aux,)
     return TupleValue((y, BoundValue(Constant(adjoint), (saved,)), *aux))
 
 
-def _referred(s: Machine, block: Block) -> Iterator[AbstractValue]:
+def _referred(state: Machine, block: Block) -> Iterator[AbstractValue]:
     """Yield the values that the reverse half reads, with the memory that they share."""
     before = [v for v in free_values(block) if has_storage(v)]
     memory = sharing(Function("", tuple(before), block))
     for atom in block.results[1:]:
-        box = own(s, s.box(atom))
+        box = own(state, state.box(atom))
         if isinstance(atom, Value) and isinstance(box, Value) and has_storage(atom):
             nodes = memory.own(atom), memory.parts(atom)
             known = [v for v in before if any(memory.shares(node, v) for node in nodes)]
-            held = frozenset().union(*(origin(s, v).everything for v in known))
-            s.origins[box] = Origin(held | {box}, None)
+            held = frozenset().union(*(origin(state, v).everything for v in known))
+            state.origins[box] = Origin(held | {box}, None)
         yield box
 
 
-def _refuse_written(s: Machine, stale: Stale) -> NoReturn:
+def _refuse_written(state: Machine, stale: Stale) -> NoReturn:
     """Refuse to read what was written into since it was saved."""
     line = "" if stale.where is None else f" in line {stale.where.line}"
-    s.refuse(
+    state.refuse(
         errors.MutationError,
         f"cannot call a pullback after the write{line}",
         why="it may read the array that was written into, as it was or as it is.",
@@ -341,23 +348,23 @@ def _refuse_written(s: Machine, stale: Stale) -> NoReturn:
 
 
 # ------------------------------------------------------------------------------- shared
-def _without_options(s: Machine, given: Given) -> tuple[Given, bool]:
+def _without_options(state: Machine, given: Given) -> tuple[Given, bool]:
     """Return the arguments without options, and True if the function has a second result.
 
     ``check_finite`` is for the outermost derivative.
     """
-    if given.known(s, "check_finite", len(given.args), False):
-        refuse_check(s)
-    has_aux = bool(given.known(s, "has_aux", len(given.args), False))
+    if given.known(state, "check_finite", len(given.args), False):
+        refuse_check(state)
+    has_aux = bool(given.known(state, "has_aux", len(given.args), False))
     options = ("check_finite", "has_aux")
     return Given(given.args, {k: b for k, b in given.kwargs.items() if k not in options}), has_aux
 
 
-def _listed(s: Machine, box: AbstractValue, what: str) -> Boxes:
+def _listed(state: Machine, box: AbstractValue, what: str) -> Boxes:
     """Return the items of a tuple or list of known length."""
     if isinstance(box, TupleValue | ListValue):
         return box.items
-    return s.refuse(
+    return state.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot tell how many {what} there are",
         help=("write them as a tuple:  (x, y)",),

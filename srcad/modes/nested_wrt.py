@@ -18,12 +18,12 @@ _ANY = (Parameter("args", Parameter.VAR_POSITIONAL), Parameter("kwargs", Paramet
 
 
 def sought(
-    s: Machine, request: Request, function: AbstractValue, count: int, keywords: Collection[str]
+    state: Machine, request: Request, function: AbstractValue, count: int, keywords: Collection[str]
 ) -> list[Key]:
     """Return the arguments of a call that are differentiated by: positions or keywords."""
     if request.wrt is None:
         return list(range(count))
-    own, outward = _parameters(s, function) or (_ANY, ())
+    own, outward = _parameters(state, function) or (_ANY, ())
     fixed = sum(p.kind in POSITIONAL for p in own)
     given: dict[str, Collection[Key]] = {
         p.name: range(count - fixed) if p.kind is Parameter.VAR_POSITIONAL else keywords
@@ -31,21 +31,21 @@ def sought(
         if p.kind in VARIADIC
     }
     seeker = Seeker(name_of_box(function), own, outward or own, given)
-    return [_key(s, seeker, entry, count, keywords) for entry in request.wrt]
+    return [_key(state, seeker, entry, count, keywords) for entry in request.wrt]
 
 
 def _key(
-    s: Machine, seeker: Seeker, entry: int | str, count: int, keywords: Collection[str]
+    state: Machine, seeker: Seeker, entry: int | str, count: int, keywords: Collection[str]
 ) -> Key:
     if isinstance(entry, str) and entry in keywords:
         return entry
     try:
         place = seeker.place(entry)
     except WrtError as error:
-        s.refuse(WrtError, error.sentence, why=error.why or "", help=error.help)
+        state.refuse(WrtError, error.sentence, why=error.why or "", help=error.help)
     assert place is not None
     if place.steps:
-        s.refuse(
+        state.refuse(
             WrtError,
             f"cannot differentiate by the part {shown(entry)} here",
             why="of an inner gradient only whole arguments are read.",
@@ -60,7 +60,7 @@ def _key(
         return parameter.name
     if place.parameter < count and parameter.kind in POSITIONAL:
         return place.parameter
-    return s.refuse(
+    return state.refuse(
         WrtError,
         f"wrt={shown(entry)} is no argument of this call",
         why="a default, or *args as a whole, is no argument of the call.",
@@ -71,7 +71,7 @@ def _key(
 Pair = tuple[Sequence[Parameter], Sequence[Parameter]]
 
 
-def _parameters(s: Machine, function: AbstractValue) -> Pair | None:
+def _parameters(state: Machine, function: AbstractValue) -> Pair | None:
     """Return the parameters of a function and those that it shows.
 
     None where they are not known.
@@ -80,9 +80,9 @@ def _parameters(s: Machine, function: AbstractValue) -> Pair | None:
         case FunctionValue(node=node):
             return _of_definition(node.args), ()
         case BoundValue(function=Constant(value=Request()), args=given):
-            return _parameters(s, given[0])
+            return _parameters(state, given[0])
         case BoundValue(function=inner, args=given, kwargs=named):
-            found = _parameters(s, inner)
+            found = _parameters(state, inner)
             if found is None:
                 return None
             return _without(found[0], len(given), named), _without(found[1], len(given), named)
@@ -94,7 +94,7 @@ def _parameters(s: Machine, function: AbstractValue) -> Pair | None:
             shows = outward and function.path is not None
             wrapped = getattr(value, "__wrapped__", None) if shows else None
             if function.path is not None and isinstance(wrapped, FunctionType):
-                s.guard((*function.path, ("attr", "__wrapped__")), "code", wrapped)
+                state.guard((*function.path, ("attr", "__wrapped__")), "code", wrapped)
             return parameters, outward
         case _:
             return None

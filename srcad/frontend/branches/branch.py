@@ -27,48 +27,53 @@ class Branch:
         return isinstance(self.exit, int) and self.exit != NONE
 
 
-def read_branch(s: Machine, build: Callable[[], None], builder: Builder | None = None) -> Branch:
+def read_branch(
+    state: Machine, build: Callable[[], None], builder: Builder | None = None
+) -> Branch:
     """Read statements into a block of their own (or on into `builder`) and undo their names."""
-    frame = s.frame
-    before, exit_, tags = s.snapshot(), frame.exit, frame.tags
-    outer, s.builder = s.builder, builder or Builder(where=s.builder.where, half=s.builder.half)
+    frame = state.frame
+    before, exit_, tags = state.snapshot(), frame.exit, frame.tags
+    outer, state.builder = (
+        state.builder,
+        builder or Builder(where=state.builder.where, half=state.builder.half),
+    )
     frame.exit, frame.tags = NONE, frozenset({NONE})
     try:
         try:
             build()
         except Unreachable:
             frame.ends(DEAD)
-        branch = Branch(s.builder, s.snapshot(), frame.exit, frame.tags)
+        branch = Branch(state.builder, state.snapshot(), frame.exit, frame.tags)
     finally:
-        s.builder = outer
-    s.restore(before)
+        state.builder = outer
+    state.restore(before)
     frame.exit, frame.tags = exit_, tags
     return branch
 
 
-def continued(s: Machine, branch: Branch, build: Callable[[], None]) -> Branch:
+def continued(state: Machine, branch: Branch, build: Callable[[], None]) -> Branch:
     """Read further statements at the end of a branch."""
-    before = s.snapshot()
-    s.restore(branch.envs)
-    result = read_branch(s, build, branch.builder)
-    s.restore(before)
+    before = state.snapshot()
+    state.restore(branch.envs)
+    result = read_branch(state, build, branch.builder)
+    state.restore(before)
     return result
 
 
 def read_branch_value(
-    s: Machine, build: Callable[[], AbstractValue]
+    state: Machine, build: Callable[[], AbstractValue]
 ) -> tuple[Branch, AbstractValue]:
     """Read a branch of an expression into a block of its own."""
-    before = s.snapshot()
-    frame = s.frame
+    before = state.snapshot()
+    frame = state.frame
     exit_, tags = frame.exit, frame.tags
-    with s.block() as builder:
+    with state.block() as builder:
         try:
             box = build()
             ended: int | Value = exit_
         except Unreachable:
             box, ended = Constant(None), DEAD
-    branch = Branch(builder, s.snapshot(), ended, tags)
-    s.restore(before)
+    branch = Branch(builder, state.snapshot(), ended, tags)
+    state.restore(before)
     frame.exit, frame.tags = exit_, tags
     return branch, box

@@ -72,7 +72,7 @@ EXACT, OWN, ANY = "exact", "own", "any"
 class CarriedMemory:
     """Assumptions about the memory of a loop's carried names."""
 
-    s: Machine
+    state: Machine
     before: list[Env]
     modes: dict[Value, str] = field(default_factory=dict)
     known: dict[int, tuple[AbstractValue, AbstractValue]] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class CarriedMemory:
             self._note_structures(part)
 
     def _note_outer(self, value: Value) -> None:
-        found = origin(self.s, value)
+        found = origin(self.state, value)
         self.outer |= found.everything
         self.counts.update(found.everything)
         if found.steps == () and found.objects:
@@ -109,7 +109,7 @@ class CarriedMemory:
         if id(start) in self.known and id(start) not in self.apart:
             return self.known[id(start)][1]
         if isinstance(start, Value):
-            found = origin(self.s, start)
+            found = origin(self.state, start)
             if found.is_exact and found.steps:
                 (object_,) = found.objects
                 if object_ in self.roots:
@@ -121,10 +121,10 @@ class CarriedMemory:
         if isinstance(start, Value) and isinstance(header, Value):
             if not has_storage(start):
                 return
-            found = origin(self.s, start)
+            found = origin(self.state, start)
             mode = OWN if self._is_alone(found.objects) else EXACT
             self._assume(header, mode, found)
-            note_laid_out(self.s, header, start)
+            note_laid_out(self.state, header, start)
             self.known[id(start)] = (start, header)
         elif isinstance(start, Structure | Code) and isinstance(header, Structure | Code):
             self.known[id(start)] = (start, header)
@@ -139,13 +139,13 @@ class CarriedMemory:
         if found.holds:
             holds |= {self.mixed}
         if mode == OWN:
-            self.s.origins[param] = Origin(frozenset({param}), (), holds)
-            self.s.began[param] = with_beginnings(self.s, found.objects)
+            self.state.origins[param] = Origin(frozenset({param}), (), holds)
+            self.state.began[param] = with_beginnings(self.state, found.objects)
         elif mode == EXACT:
-            self.s.origins[param] = Origin(found.objects, found.steps, holds)
+            self.state.origins[param] = Origin(found.objects, found.steps, holds)
         else:
             objects = (found.objects & self._tokens()) | {self.mixed}
-            self.s.origins[param] = Origin(objects, None, holds)
+            self.state.origins[param] = Origin(objects, None, holds)
 
     def _tokens(self) -> set[Value]:
         """Return the arrays that are there when an iteration starts."""
@@ -159,8 +159,8 @@ class CarriedMemory:
         """
         if isinstance(header, Taken):
             root = roots.get(header.root, header.root)
-            header.now = origin(self.s, root).objects
-            return realised(self.s, root, header.steps, header.start.hint)
+            header.now = origin(self.state, root).objects
+            return realised(self.state, root, header.steps, header.start.hint)
         if isinstance(header, Structure | Code) and any(
             isinstance(x, Taken) for x in carried_leaves(header)
         ):
@@ -184,7 +184,9 @@ class CarriedMemory:
         ends = list(self._ends(headers, finals))
         found = {leaf for leaf, box in ends if not self._holds(leaf, box)}
         found |= self._split(ends)
-        others = {o for v in self._others(headers, finals) for o in origin(self.s, v).everything}
+        others = {
+            o for v in self._others(headers, finals) for o in origin(self.state, v).everything
+        }
         shown: dict[Value, set[Value]] = {}
         for leaf, box in ends:
             if isinstance(leaf, Value):
@@ -192,7 +194,7 @@ class CarriedMemory:
                     shown.setdefault(o, set()).add(leaf)
         for leaf, box in ends:
             if isinstance(leaf, Value) and self.modes.get(leaf) == OWN:
-                objects = {o for v in inner_values(box) for o in origin(self.s, v).objects}
+                objects = {o for v in inner_values(box) for o in origin(self.state, v).objects}
                 if not objects.isdisjoint(others) or any(shown[o] != {leaf} for o in objects):
                     found.add(leaf)
         return found
@@ -213,7 +215,7 @@ class CarriedMemory:
                     yield from inner_values(finals[level][name])
 
     def _objects(self, box: AbstractValue) -> frozenset[Value]:
-        return frozenset().union(*(origin(self.s, v).everything for v in inner_values(box)))
+        return frozenset().union(*(origin(self.state, v).everything for v in inner_values(box)))
 
     def _split(self, ends: list[tuple[Leaf, AbstractValue]]) -> set[Leaf]:
         """Return the parameters of several names that an iteration leaves as different arrays."""
@@ -228,21 +230,21 @@ class CarriedMemory:
         if isinstance(leaf, Taken):
             if not isinstance(end, Value):
                 return False
-            found = origin(self.s, end)
+            found = origin(self.state, end)
             return found.steps == leaf.steps and found.objects == leaf.now
         mode = self.modes.get(leaf)
         if mode is None:
             return not has_storage(leaf) or not self._objects(end)
         if mode == ANY:
-            return self._objects(end) & self._tokens() <= origin(self.s, leaf).everything
+            return self._objects(end) & self._tokens() <= origin(self.state, leaf).everything
         if not isinstance(end, Value):
             return not self._objects(end)
-        found, guess = origin(self.s, end), origin(self.s, leaf)
+        found, guess = origin(self.state, end), origin(self.state, leaf)
         if found.holds & self._tokens() > guess.holds or (found.holds and not guess.holds):
             return False
         if mode == OWN:
-            asked = self.s.layouts.get(leaf)
-            return asked is None or layout(self.s, end) == asked
+            asked = self.state.layouts.get(leaf)
+            return asked is None or layout(self.state, end) == asked
         return (found.objects, found.steps) == (guess.objects, guess.steps)
 
     def weakened(
@@ -273,8 +275,8 @@ class CarriedMemory:
             mode, found = self._weaker(box, at_end, first)
             like = box if isinstance(box, Value) else box.start
             param = Value(like.type, like.hint)
-            if like in self.s.active:
-                self.s.active.add(param)
+            if like in self.state.active:
+                self.state.active.add(param)
             self._assume(param, mode, found)
             made[box, id(at_end)] = param
             return param
@@ -285,13 +287,13 @@ class CarriedMemory:
         self, leaf: Leaf, end: AbstractValue, first: AbstractValue | None
     ) -> tuple[str, Origin]:
         """Return the next weaker guess for a leaf."""
-        ends = [origin(self.s, v) for v in inner_values(end)]
-        starts = [] if first is None else [origin(self.s, v) for v in inner_values(first)]
+        ends = [origin(self.state, v) for v in inner_values(end)]
+        starts = [] if first is None else [origin(self.state, v) for v in inner_values(first)]
         objects = frozenset().union(*(o.objects for o in (*ends, *starts)))
         holds = frozenset().union(*(o.holds for o in (*ends, *starts)))
         mode = self.modes.get(leaf, ANY) if isinstance(leaf, Value) else ANY
         if mode != ANY and isinstance(leaf, Value) and isinstance(end, Value):
-            guess = origin(self.s, leaf)
+            guess = origin(self.state, leaf)
             if holds and not guess.holds:
                 return mode, Origin(guess.objects, guess.steps, holds | guess.holds)
         everything = objects | holds
@@ -308,9 +310,9 @@ class CarriedMemory:
             if isinstance(leaf, Value) and leaf not in self.modes and has_storage(leaf):
                 if len(before) == 1 and isinstance(new, Value):
                     mode = self.modes.get(before[0], OWN)
-                    self._assume(leaf, mode, origin(self.s, before[0]))
+                    self._assume(leaf, mode, origin(self.state, before[0]))
                     continue
-                objects = self._objects(box).union(*(origin(self.s, v).objects for v in before))
+                objects = self._objects(box).union(*(origin(self.state, v).objects for v in before))
                 if alone and isinstance(old, Structure) and isinstance(new, Value):
                     self._assume(leaf, OWN, Origin(objects, (), objects))  # a list that has grown
                     continue
@@ -318,31 +320,31 @@ class CarriedMemory:
 
     def after(self, outputs: dict[Value, Value]) -> None:
         """Record the memory of the loop's results."""
-        s = self.s
+        state = self.state
         places = {p: frozenset({o}) for p, o in outputs.items() if self.modes.get(p) == OWN}
         for param, output in outputs.items():
             mode = self.modes.get(param)
             if mode is not None:
-                found = origin(s, param)
+                found = origin(state, param)
                 moved = [
                     frozenset().union(*(places.get(o, frozenset({o})) for o in objects))
                     for objects in (found.objects, found.holds)
                 ]
-                s.origins[output] = Origin(moved[0], found.steps, moved[1])
-                if param in s.began:
-                    s.began[output] = s.began[param]
+                state.origins[output] = Origin(moved[0], found.steps, moved[1])
+                if param in state.began:
+                    state.began[output] = state.began[param]
 
     def is_bound_anew(self, variable: LoopVariable, finals: list[Env]) -> bool:
         """Return True if every iteration makes a new array for a name."""
         if self.modes.get(variable.param) != ANY or not isinstance(variable.final, Value):
             return False
-        found = origin(self.s, variable.final)
+        found = origin(self.state, variable.final)
         if not found.is_exact or not found.objects.isdisjoint(self._tokens()):
             return False
         shown = [v for env in finals for box in env.values() for v in inner_values(box)]
         return (
             all(
-                v is variable.final or origin(self.s, v).everything.isdisjoint(found.objects)
+                v is variable.final or origin(self.state, v).everything.isdisjoint(found.objects)
                 for v in shown
             )
             and sum(v is variable.final for v in shown) == 1
@@ -350,12 +352,14 @@ class CarriedMemory:
 
     def before_or_after(self, variable: LoopVariable, no_trip: Value) -> Either:
         """Return the value of such a name after the loop: the one before, or a new array."""
-        s, output = self.s, variable.output
+        state, output = self.state, variable.output
         assert output is not None
         made = Value(output.type, output.hint)
-        s.origins[made] = Origin(frozenset({made}))
+        state.origins[made] = Origin(frozenset({made}))
         before = (
-            origin(s, variable.init).everything if isinstance(variable.init, Value) else frozenset()
+            origin(state, variable.init).everything
+            if isinstance(variable.init, Value)
+            else frozenset()
         )
-        s.origins[output] = Origin(before | {made}, None)
+        state.origins[output] = Origin(before | {made}, None)
         return Either(no_trip, variable.init, made)

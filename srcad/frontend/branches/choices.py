@@ -28,74 +28,77 @@ Call = Callable[[Args, Kwargs], AbstractValue]
 
 
 def choose(
-    s: Machine, test: Atom, then: Callable[[], AbstractValue], orelse: Callable[[], AbstractValue]
+    state: Machine,
+    test: Atom,
+    then: Callable[[], AbstractValue],
+    orelse: Callable[[], AbstractValue],
 ) -> AbstractValue:
     """``then() if test else orelse()``, each read in a branch of its own."""
-    with assuming(s, test, holds=True):
-        left, a = read_branch_value(s, then)
-    with assuming(s, test, holds=False):
-        right, b = read_branch_value(s, orelse)
+    with assuming(state, test, holds=True):
+        left, a = read_branch_value(state, then)
+    with assuming(state, test, holds=False):
+        right, b = read_branch_value(state, orelse)
     for branch, box in ((left, a), (right, b)):
         if branch.exit != DEAD:
             branch.envs[-1]["%choice"] = box
-    phi.join_branches(s, test, left, right)
+    phi.join_branches(state, test, left, right)
     if left.exit == DEAD and right.exit == DEAD:
         raise Unreachable
-    return s.frame.env.pop("%choice")
+    return state.frame.env.pop("%choice")
 
 
 @contextmanager
-def assuming(s: Machine, test: Atom, *, holds: bool) -> Iterator[None]:
+def assuming(state: Machine, test: Atom, *, holds: bool) -> Iterator[None]:
     """Read a branch of a conditional: there its test holds, or does not."""
-    before = s.assumed
+    before = state.assumed
     while isinstance(test, Value):
-        s.assumed = {**s.assumed, test: holds}
-        test, holds = s.negated.get(test, UNDEF), not holds
+        state.assumed = {**state.assumed, test: holds}
+        test, holds = state.negated.get(test, UNDEF), not holds
     try:
         yield
     finally:
-        s.assumed = before
+        state.assumed = before
 
 
-def by_case(s: Machine, box: Choice, use: Use) -> AbstractValue:
+def by_case(state: Machine, box: Choice, use: Use) -> AbstractValue:
     """``use(left) if test else use(right)``."""
-    known = s.assumed.get(box.test)
+    known = state.assumed.get(box.test)
     if known is not None:
         return use(box.left if known else box.right)
-    return choose(s, box.test, lambda: use(box.left), lambda: use(box.right))
+    return choose(state, box.test, lambda: use(box.left), lambda: use(box.right))
 
 
-def asked(s: Machine, box: AbstractValue, ask: Use) -> AbstractValue:
+def asked(state: Machine, box: AbstractValue, ask: Use) -> AbstractValue:
     """Return the answer to a question about a box: where the two sides differ it is the test."""
     if not isinstance(box, Choice):
         return ask(box)
-    if box.test in s.assumed:
-        return by_case(s, box, lambda part: asked(s, part, ask))
-    before, answers = s.snapshot(), list[AbstractValue]()
-    with s.block() as builder, contextlib.suppress(Unreachable):
-        answers = [asked(s, part, ask) for part in (box.left, box.right)]
-    s.restore(before)
+    if box.test in state.assumed:
+        return by_case(state, box, lambda part: asked(state, part, ask))
+    before, answers = state.snapshot(), list[AbstractValue]()
+    with state.block() as builder, contextlib.suppress(Unreachable):
+        answers = [asked(state, part, ask) for part in (box.left, box.right)]
+    state.restore(before)
     flags = [a.value for a in answers if isinstance(a, Constant) and isinstance(a.value, bool)]
     if builder.ops or len(flags) != 2:
-        return by_case(s, box, lambda part: asked(s, part, ask))
+        return by_case(state, box, lambda part: asked(state, part, ask))
     if flags[0] == flags[1]:
         return answers[0]
     type_ = box.test.type
     flag = isinstance(type_, Numeric) and type_.is_python and type_.kind == "b"
     if flags[0] and flag:
         return box.test
-    differs = negation(s, box.test)
-    return negation(s, differs) if flags[0] else differs
+    differs = negation(state, box.test)
+    return negation(state, differs) if flags[0] else differs
 
 
-def by_argument(s: Machine, args: Args, kwargs: Kwargs, use: Call) -> AbstractValue | None:
+def by_argument(state: Machine, args: Args, kwargs: Kwargs, use: Call) -> AbstractValue | None:
     """Call once for each side of the first argument that is a choice, if there is one."""
     for k, box in enumerate(args):
         if isinstance(box, Choice):
-            return by_case(s, box, _at(use, args, kwargs, k))
+            return by_case(state, box, _at(use, args, kwargs, k))
     for name, box in kwargs.items():
         if isinstance(box, Choice):
-            return by_case(s, box, _named(use, args, kwargs, name))
+            return by_case(state, box, _named(use, args, kwargs, name))
     return None
 
 
@@ -107,18 +110,20 @@ def _named(use: Call, args: Args, kwargs: Kwargs, name: str) -> Use:
     return lambda part: use(args, {**kwargs, name: part})
 
 
-def negation(s: Machine, operand: AbstractValue) -> Value:
-    result = s.not_(runtime_keys.tested(s, operand))
+def negation(state: Machine, operand: AbstractValue) -> Value:
+    result = state.not_(runtime_keys.tested(state, operand))
     if isinstance(operand, Value):
-        s.negated[result] = operand
+        state.negated[result] = operand
     return result
 
 
-def condition(s: Machine, box: AbstractValue) -> Atom:
+def condition(state: Machine, box: AbstractValue) -> Atom:
     """Return a box as the test of a conditional."""
 
     def true(part: AbstractValue) -> AbstractValue:
-        known = truth(s, part)
+        known = truth(state, part)
         return part if known is None else Constant(known)
 
-    return s.atom(asked(s, box, true) if isinstance(box, Choice) else runtime_keys.tested(s, box))
+    return state.atom(
+        asked(state, box, true) if isinstance(box, Choice) else runtime_keys.tested(state, box)
+    )

@@ -17,62 +17,66 @@ from srcad.ir.core import UNDEF, Atom, Value
 _NAME = "%each"
 
 
-def is_either(s: Machine, box: AbstractValue) -> bool:
+def is_either(state: Machine, box: AbstractValue) -> bool:
     """Return True if it is known by which test a value shows one array or another."""
-    return isinstance(box, Value) and box in s.either and not origin(s, box).is_exact
+    return isinstance(box, Value) and box in state.either and not origin(state, box).is_exact
 
 
-def in_each(s: Machine, array: Value, write: Callable[[Value], AbstractValue]) -> AbstractValue:
+def in_each(state: Machine, array: Value, write: Callable[[Value], AbstractValue]) -> AbstractValue:
     """Do something with what a value is on either path; what it makes, where the paths meet."""
-    either = s.either[array]
+    either = state.either[array]
 
     def branch(side: str) -> Callable[[], None]:
         def build() -> None:
             if getattr(either, side) == UNDEF:  # nobody reads it there
-                s.frame.env[_NAME] = array
+                state.frame.env[_NAME] = array
                 return
-            seen = _on_path(s, either.test, side)
-            s.frame.env[_NAME] = write(seen.get(array) or _as_was(s, array, side))
+            seen = _on_path(state, either.test, side)
+            state.frame.env[_NAME] = write(seen.get(array) or _as_was(state, array, side))
 
         return build
 
-    left, right = (read_branch(s, branch(side)) for side in ("left", "right"))
-    join_branches(s, either.test, left, right)
-    if s.frame.exit == DEAD:
+    left, right = (read_branch(state, branch(side)) for side in ("left", "right"))
+    join_branches(state, either.test, left, right)
+    if state.frame.exit == DEAD:
         raise Unreachable
-    return s.frame.env.pop(_NAME)
+    return state.frame.env.pop(_NAME)
 
 
-def _on_path(s: Machine, test: Atom, side: str) -> dict[Value, Value]:
+def _on_path(state: Machine, test: Atom, side: str) -> dict[Value, Value]:
     """Bind every name that the same test decides to what it is on one path."""
     seen: dict[Value, Value] = {}
 
     def change(box: AbstractValue) -> AbstractValue | None:
-        if not isinstance(box, Value) or box not in s.either or s.either[box].test is not test:
+        if (
+            not isinstance(box, Value)
+            or box not in state.either
+            or state.either[box].test is not test
+        ):
             return None
-        if box not in seen and getattr(s.either[box], side) != UNDEF:
-            seen[box] = _as_was(s, box, side)
+        if box not in seen and getattr(state.either[box], side) != UNDEF:
+            seen[box] = _as_was(state, box, side)
         return seen.get(box)
 
     done: Done = {}
-    for frame in s.frames:
+    for frame in state.frames:
         for name, box in list(frame.env.items()):
             frame.env[name] = mapped(box, change, done)
     return seen
 
 
-def _as_was(s: Machine, value: Value, side: str) -> Value:
+def _as_was(state: Machine, value: Value, side: str) -> Value:
     """Return the value with the facts known on one path."""
-    was: Atom = getattr(s.either[value], side)
-    found = origin(s, was) if isinstance(was, Value) else NOWHERE
+    was: Atom = getattr(state.either[value], side)
+    found = origin(state, was) if isinstance(was, Value) else NOWHERE
     if found.is_exact and found.steps is not None:
-        root = current(s, next(iter(found.objects)))
+        root = current(state, next(iter(found.objects)))
         if root is not None:
-            return realised(s, root, found.steps, value.hint)
-    seen = s.identity(value, type=was.type, hint=value.hint)
-    s.either.pop(seen, None)
+            return realised(state, root, found.steps, value.hint)
+    seen = state.identity(value, type=was.type, hint=value.hint)
+    state.either.pop(seen, None)
     if isinstance(was, Value):
-        s.origins[seen] = found
-        if was in s.either:
-            s.either[seen] = s.either[was]
+        state.origins[seen] = found
+        if was in state.either:
+            state.either[seen] = state.either[was]
     return seen

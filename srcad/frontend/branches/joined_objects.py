@@ -24,7 +24,9 @@ from srcad.ir.core import Value
 Became = dict[tuple[int, int], dict[int, AbstractValue]]
 
 
-def settle_aliases(s: Machine, rows: list[tuple[tuple[AbstractValue, ...], AbstractValue]]) -> bool:
+def settle_aliases(
+    state: Machine, rows: list[tuple[tuple[AbstractValue, ...], AbstractValue]]
+) -> bool:
     """Compare the objects that were on each path with those that there are where paths meet.
 
     A row has a box on every path and the box that it is afterwards.  An object that goes by two
@@ -40,30 +42,30 @@ def settle_aliases(s: Machine, rows: list[tuple[tuple[AbstractValue, ...], Abstr
                 became.setdefault((path, id(before)), {})[id(after)] = after
         values = [b for b in (*befores, after) if isinstance(b, Value)]
         for other in values[1:]:
-            s.objects.families.join(values[0], other)
+            state.objects.families.join(values[0], other)
     for befores, after in rows:
-        changed = _inherit(s, after, befores, became) or changed
+        changed = _inherit(state, after, befores, became) or changed
     for several in became.values():
         for box in several.values() if len(several) > 1 else ():
-            found = s.objects.elements.get(box)
+            found = state.objects.elements.get(box)
             if found is None or found.index is not None:
-                doubtful(s, box)
+                doubtful(state, box)
                 changed = True
     return changed
 
 
 def _inherit(
-    s: Machine, new: AbstractValue, olds: tuple[AbstractValue, ...], became: Became
+    state: Machine, new: AbstractValue, olds: tuple[AbstractValue, ...], became: Became
 ) -> bool:
     """Record the facts about a box at a join; return True if they are new."""
-    elements = [element_of(s, old) for old in olds]
+    elements = [element_of(state, old) for old in olds]
     found = [e for e in elements if e is not None]
     if not found or any(new is old for old in olds):
         return False
     containers = [e.container for e in found if e.container is not None]
     for other in containers[1:]:
-        s.objects.families.join(containers[0], other)
-    known = s.objects.elements.get(new)
+        state.objects.families.join(containers[0], other)
+    known = state.objects.elements.get(new)
     if known is not None and known.index is None and not known.inner:
         return False
     place = _common_place(elements, became)
@@ -74,7 +76,7 @@ def _inherit(
         wanted.inner,
     ):
         return False
-    s.objects.elements[new] = wanted
+    state.objects.elements[new] = wanted
     return True
 
 
@@ -107,13 +109,13 @@ def _same_index(a: AbstractValue | None, b: AbstractValue | None) -> bool:
 
 
 # ------------------------------------------------------------------- out of the branches
-def version_in(s: Machine, part: Value, other: Branch) -> Value | None:
+def version_in(state: Machine, part: Value, other: Branch) -> Value | None:
     """Return the version that an array of one branch has in the other, if it is there."""
-    found = origin(s, part)
+    found = origin(state, part)
     if found.steps != () or not found.is_exact:
         return None
     (object_,) = found.objects
-    return current(s, object_, other.envs)
+    return current(state, object_, other.envs)
 
 
 def made_in(branch: Branch) -> set[Value]:
@@ -130,17 +132,17 @@ def is_made_of_values(box: AbstractValue) -> bool:
     return False
 
 
-def leaks(s: Machine, box: AbstractValue, made: set[Value]) -> bool:
+def leaks(state: Machine, box: AbstractValue, made: set[Value]) -> bool:
     """Return True if a function in a box holds what was made, by a frame that has returned.
 
     Nobody can replace it there.
     """
     frame = box.frame if isinstance(box, FunctionValue) and box.names is None else None
-    while frame is not None and not any(frame is other for other in s.frames):
+    while frame is not None and not any(frame is other for other in state.frames):
         if any(v in made for held in frame.env.values() for v in values_of(held)):
             return True
         frame = frame.outer
-    return any(leaks(s, part, made) for part in components(box))
+    return any(leaks(state, part, made) for part in components(box))
 
 
 def in_both(pairs: list[tuple[AbstractValue, AbstractValue]]) -> set[int]:

@@ -132,51 +132,58 @@ def _is_code(box: AbstractValue) -> bool:
 
 
 def header(
-    s: Machine, start: AbstractValue, hint: str | None = None, memory: CarriedMemory | None = None
+    state: Machine,
+    start: AbstractValue,
+    hint: str | None = None,
+    memory: CarriedMemory | None = None,
 ) -> AbstractValue:
     """Return the first guess: the value of the name before the loop."""
     found = memory.header(start) if memory is not None else None
     if found is None:
-        found = _header(s, start, hint, memory)
+        found = _header(state, start, hint, memory)
         if memory is not None:
             memory.note(start, found)
     return found
 
 
 def _header(
-    s: Machine, start: AbstractValue, hint: str | None, memory: CarriedMemory | None
+    state: Machine, start: AbstractValue, hint: str | None, memory: CarriedMemory | None
 ) -> AbstractValue:
     if isinstance(start, Value):
-        return _param(s, start.type, hint or start.hint, start in s.active)
+        return _param(state, start.type, hint or start.hint, start in state.active)
     if isinstance(start, Constant):
         if isinstance(start.value, bool):
             return start
         if type(start.value) in (int, float):
-            return _param(s, atom_type(Const(start.value)), hint, False)
+            return _param(state, atom_type(Const(start.value)), hint, False)
         return start
     if isinstance(start, Structure):
-        return rebuilt(start, tuple(header(s, item, None, memory) for item in start.items))
+        return rebuilt(start, tuple(header(state, item, None, memory) for item in start.items))
     if isinstance(start, Code) and shown_parts(start):
-        return with_parts(start, tuple(_header_of_part(s, p, memory) for p in shown_parts(start)))
+        return with_parts(
+            start, tuple(_header_of_part(state, p, memory) for p in shown_parts(start))
+        )
     return start
 
 
-def _header_of_part(s: Machine, part: AbstractValue, memory: CarriedMemory | None) -> AbstractValue:
+def _header_of_part(
+    state: Machine, part: AbstractValue, memory: CarriedMemory | None
+) -> AbstractValue:
     """Return the captured values of a function.
 
     A number stays until an iteration captures another.
     """
-    return part if isinstance(part, Constant) else header(s, part, None, memory)
+    return part if isinstance(part, Constant) else header(state, part, None, memory)
 
 
-def _param(s: Machine, type_: Type, hint: str | None, active: bool) -> Value:
+def _param(state: Machine, type_: Type, hint: str | None, active: bool) -> Value:
     value = Value(without_value(type_), hint)
     if active:
-        s.active.add(value)
+        state.active.add(value)
     return value
 
 
-def subsumes(s: Machine, known: AbstractValue, end: AbstractValue) -> bool:
+def subsumes(state: Machine, known: AbstractValue, end: AbstractValue) -> bool:
     """Return True if a header holds for the value after an iteration."""
     known, end = alike(known, end)
     if known is end or isinstance(known, Stale | Taken):
@@ -184,28 +191,28 @@ def subsumes(s: Machine, known: AbstractValue, end: AbstractValue) -> bool:
     if isinstance(end, Stale):
         return False
     if isinstance(known, Value):
-        return _value_subsumes(s, known, end)
+        return _value_subsumes(state, known, end)
     if isinstance(known, Constant) and isinstance(end, Constant):
-        return is_one_constant(s, known, end)
+        return is_one_constant(state, known, end)
     if same_structure(known, end):
         assert isinstance(known, Structure)
         assert isinstance(end, Structure)
-        return all(subsumes(s, a, b) for a, b in zip(known.items, end.items, strict=True))
+        return all(subsumes(state, a, b) for a, b in zip(known.items, end.items, strict=True))
     if isinstance(known, Code) and isinstance(end, Code):
         parts = zip(shown_parts(known), shown_parts(end), strict=True)
-        return are_alike(s, known, end) and all(subsumes(s, a, b) for a, b in parts)
+        return are_alike(state, known, end) and all(subsumes(state, a, b) for a, b in parts)
     if isinstance(known, Unbound):
         return not (is_representable(end) or _is_code(end) or isinstance(end, Structure))
     return isinstance(known, Conflict) or isinstance(end, Unbound)
 
 
-def _value_subsumes(s: Machine, known: Value, end: AbstractValue) -> bool:
+def _value_subsumes(state: Machine, known: Value, end: AbstractValue) -> bool:
     if isinstance(end, Unbound):
         return True
     if not is_representable(end) and not isinstance(end, Structure):
         return not _is_code(end)
-    if any(v in s.active for v in _values(end)) and (
-        known not in s.active or is_lost(representing_type(end), known.type)
+    if any(v in state.active for v in _values(end)) and (
+        known not in state.active or is_lost(representing_type(end), known.type)
     ):
         return False
     return type_subsumes(known.type, representing_type(end))
@@ -220,23 +227,25 @@ def _values(box: AbstractValue) -> Iterator[Value]:
 
 
 def wider_header(
-    s: Machine, known: AbstractValue, type_: Type, *, active: bool, hint: str | None
+    state: Machine, known: AbstractValue, type_: Type, *, active: bool, hint: str | None
 ) -> Value | None:
     """Return a header of a wider type for a variable that starts as `known`.
 
     None if it is not wider, or not so.
     """
-    active = active or any(v in s.active for v in _values(known))
+    active = active or any(v in state.active for v in _values(known))
     if isinstance(known, Unbound):
-        return _param(s, type_, hint, active)
+        return _param(state, type_, hint, active)
     if isinstance(known, Value):
-        if known.type == type_ and active == (known in s.active):
+        if known.type == type_ and active == (known in state.active):
             return None
-        return _param(s, type_, hint, active) if type_subsumes(type_, known.type) else None
+        return _param(state, type_, hint, active) if type_subsumes(type_, known.type) else None
     if not isinstance(known, Structure) or not is_representable(known):
         return None
     return (
-        _param(s, type_, hint, active) if type_subsumes(type_, representing_type(known)) else None
+        _param(state, type_, hint, active)
+        if type_subsumes(type_, representing_type(known))
+        else None
     )
 
 
@@ -244,7 +253,7 @@ Same = dict[tuple[int, int], tuple[AbstractValue, AbstractValue, AbstractValue]]
 
 
 def widened(
-    s: Machine,
+    state: Machine,
     known: AbstractValue,
     end: AbstractValue,
     name: str | None = None,
@@ -253,12 +262,12 @@ def widened(
     """Return a header that holds for both; `same` has those that were made for several names."""
     same = {} if same is None else same
     if (id(known), id(end)) not in same:
-        same[id(known), id(end)] = (known, end, _widened(s, known, end, name, same))
+        same[id(known), id(end)] = (known, end, _widened(state, known, end, name, same))
     return same[id(known), id(end)][2]
 
 
 def _widened(
-    s: Machine, known: AbstractValue, end: AbstractValue, name: str | None, same: Same
+    state: Machine, known: AbstractValue, end: AbstractValue, name: str | None, same: Same
 ) -> AbstractValue:
     known, end = alike(known, end)
     if known is end or isinstance(known, Stale):
@@ -266,49 +275,49 @@ def _widened(
     if isinstance(end, Stale):
         return end
     if isinstance(known, Unbound):
-        return _first_binding(s, end, name)
+        return _first_binding(state, end, name)
     if same_structure(known, end):
         assert isinstance(known, Structure)
         assert isinstance(end, Structure)
         rows = zip(known.items, end.items, part_names(known, name), strict=True)
-        return rebuilt(known, tuple(widened(s, a, b, hint, same) for a, b, hint in rows))
-    if are_alike(s, known, end):
+        return rebuilt(known, tuple(widened(state, a, b, hint, same) for a, b, hint in rows))
+    if are_alike(state, known, end):
         parts = zip(shown_parts(known), shown_parts(end), strict=True)
-        return with_parts(known, tuple(widened(s, a, b, None, same) for a, b in parts))
+        return with_parts(known, tuple(widened(state, a, b, None, same) for a, b in parts))
     if not is_representable(known) or not is_representable(end):
         return Conflict(known, end)
-    active = any(v in s.active for box in (known, end) for v in _values(box))
+    active = any(v in state.active for box in (known, end) for v in _values(box))
     hint = name or next((b.hint for b in (known, end) if isinstance(b, Value) and b.hint), None)
     type_ = widened_type(representing_type(known), representing_type(end))
     structured = isinstance(known, Structure) or isinstance(end, Structure)
     lost = structured and isinstance(type_, Opaque)
     if active and (lost or any(is_lost(representing_type(box), type_) for box in (known, end))):
         if isinstance(known, DictValue) and isinstance(end, DictValue):
-            return _of_any_keys(s, known, end, name, same)
+            return _of_any_keys(state, known, end, name, same)
         return Conflict(known, end)  # structures that differ: nothing is known of what is inside
-    return _param(s, type_, hint, active)
+    return _param(state, type_, hint, active)
 
 
 def _of_any_keys(
-    s: Machine, a: DictValue, b: DictValue, name: str | None, same: Same
+    state: Machine, a: DictValue, b: DictValue, name: str | None, same: Same
 ) -> AbstractValue:
     """Return a dict to which an iteration adds keys: one of any keys, where it has to be read."""
-    is_read = s.dicts.is_needed(s.builder.where)
-    return widened(s, as_mapping(a), as_mapping(b), name, same) if is_read else Conflict(a, b)
+    is_read = state.dicts.is_needed(state.builder.where)
+    return widened(state, as_mapping(a), as_mapping(b), name, same) if is_read else Conflict(a, b)
 
 
-def _first_binding(s: Machine, end: AbstractValue, hint: str | None = None) -> AbstractValue:
+def _first_binding(state: Machine, end: AbstractValue, hint: str | None = None) -> AbstractValue:
     if isinstance(end, Structure) and not isinstance(end, ListValue):
-        return rebuilt(end, tuple(_first_binding(s, item) for item in end.items))
+        return rebuilt(end, tuple(_first_binding(state, item) for item in end.items))
     if isinstance(end, Code):
         parts = shown_parts(end)
-        first = (p if isinstance(p, Constant) else _first_binding(s, p) for p in parts)
+        first = (p if isinstance(p, Constant) else _first_binding(state, p) for p in parts)
         return with_parts(end, tuple(first)) if parts else end
     if not is_representable(end):
         return UNBOUND if isinstance(end, Value) else end
-    active = any(v in s.active for v in _values(end))
+    active = any(v in state.active for v in _values(end))
     hint = hint or (end.hint if isinstance(end, Value) else None)
-    return _param(s, widened_type(representing_type(end), representing_type(end)), hint, active)
+    return _param(state, widened_type(representing_type(end), representing_type(end)), hint, active)
 
 
 def assigned_names(node: ast.For | ast.While, frame: Frame) -> list[str]:

@@ -31,16 +31,16 @@ class LoopVariable:
 
 
 def loop_variables(
-    s: Machine, known: AbstractValue, start: AbstractValue, end: AbstractValue, body: Builder
+    state: Machine, known: AbstractValue, start: AbstractValue, end: AbstractValue, body: Builder
 ) -> list[LoopVariable]:
     """Return the variables of a header, with their values before and after an iteration."""
     if isinstance(known, Value):
-        return [LoopVariable(known, _entering(s, start), _leaving(s, end, body))]
+        return [LoopVariable(known, _entering(state, start), _leaving(state, end, body))]
     if isinstance(known, Structure | Code):
         result: list[LoopVariable] = []
         for k, item in enumerate(shown_parts(known)):
             parts = [_part(box, k, known) for box in (start, end)]
-            result += loop_variables(s, item, parts[0], parts[1], body)
+            result += loop_variables(state, item, parts[0], parts[1], body)
         return result
     return []
 
@@ -54,18 +54,18 @@ def _part(box: AbstractValue, k: int, known: AbstractValue) -> AbstractValue:
     return shown_parts(box)[k] if fits else UNBOUND
 
 
-def _entering(s: Machine, box: AbstractValue) -> Atom:
-    return UNDEF if isinstance(box, Unbound | Conflict) else s.atom(box)
+def _entering(state: Machine, box: AbstractValue) -> Atom:
+    return UNDEF if isinstance(box, Unbound | Conflict) else state.atom(box)
 
 
-def _leaving(s: Machine, box: AbstractValue, body: Builder) -> Atom:
+def _leaving(state: Machine, box: AbstractValue, body: Builder) -> Atom:
     if isinstance(box, Unbound) or not is_representable(box):
         return UNDEF
-    outer, s.builder = s.builder, body
+    outer, state.builder = state.builder, body
     try:
-        return s.atom(box)
+        return state.atom(box)
     finally:
-        s.builder = outer
+        state.builder = outer
 
 
 def collectable(

@@ -72,7 +72,7 @@ class Join:
     `outside` says that names of a function around are joined: they go on where this one returns.
     """
 
-    s: Machine
+    state: Machine
     test: Atom
     left: Branch
     right: Branch
@@ -89,7 +89,7 @@ class Join:
     after: Builder = field(init=False)
 
     def __post_init__(self) -> None:
-        self.after = Builder(where=self.s.builder.where, half=self.s.builder.half)
+        self.after = Builder(where=self.state.builder.where, half=self.state.builder.half)
 
     def box(self, a: AbstractValue, b: AbstractValue, hint: str | None) -> AbstractValue:
         """Return the value of a name after the join."""
@@ -103,9 +103,9 @@ class Join:
         a, b = alike(a, b)
         if isinstance(b, Stale):
             return b
-        if isinstance(a, Stale) or is_one_thing(self.s, a, b):
+        if isinstance(a, Stale) or is_one_thing(self.state, a, b):
             return a
-        if same_structure(a, b) or are_alike(self.s, a, b):
+        if same_structure(a, b) or are_alike(self.state, a, b):
             return self._by_parts(a, b)
         if isinstance(a, Unbound):
             return self._half_bound(b, hint, left=False)
@@ -119,7 +119,7 @@ class Join:
                 return view
         output = self.atom(self._inside(self.left, a), self._inside(self.right, b), hint)
         if isinstance(a, Structure) and isinstance(b, Structure):
-            note_container(self.s, output)  # one list, longer on one path than on the other
+            note_container(self.state, output)  # one list, longer on one path than on the other
         return output
 
     def _by_parts(self, a: AbstractValue, b: AbstractValue) -> AbstractValue:
@@ -146,11 +146,11 @@ class Join:
         What has no value of its own, but holds values that were made in the branch, holds the
         results of the conditional instead.
         """
-        s, branch, other = self.s, self.left, self.right
+        state, branch, other = self.state, self.left, self.right
         if not left:
             branch, other = other, branch
         made = made_in(branch)
-        if not is_made_of_values(box) or leaks(s, box, made):
+        if not is_made_of_values(box) or leaks(state, box, made):
             return None
         kept, done = in_both(self.pairs), Done()
 
@@ -161,7 +161,7 @@ class Join:
                 return None
             there: AbstractValue = UNBOUND
             if has_storage(part):
-                there = version_in(s, part, other) or UNBOUND
+                there = version_in(state, part, other) or UNBOUND
             if part is there or (there is UNBOUND and part not in made and not is_mutable(part)):
                 return part
             return self.box(part, there, None) if left else self.box(there, part, None)
@@ -178,29 +178,29 @@ class Join:
         types = [representing_type(a), representing_type(b)]
         joined = join(*types)
         lost = any(is_lost(type_, joined) for type_ in types)
-        return lost and self.s.is_active(a, b)
+        return lost and self.state.is_active(a, b)
 
     def _view(self, a: Value, b: Value, hint: str | None) -> AbstractValue | None:
         """Return a view of one array on both paths, taken anew of that array's later version."""
-        s, found = self.s, origin(self.s, a)
-        if not found.steps or not found.is_exact or found != origin(s, b):
+        state, found = self.state, origin(self.state, a)
+        if not found.steps or not found.is_exact or found != origin(state, b):
             return None
         (object_,) = found.objects
-        roots = [current(s, object_, branch.envs) for branch in (self.left, self.right)]
+        roots = [current(state, object_, branch.envs) for branch in (self.left, self.right)]
         if roots[0] is None or roots[1] is None or self._may_be_missing(roots[0], roots[1]):
             return None
         root = self.box(roots[0], roots[1], roots[0].hint)
         assert isinstance(root, Value)
-        before, s.builder = s.builder, self.after
+        before, state.builder = state.builder, self.after
         try:
-            return realised(s, root, found.steps, hint or a.hint)
+            return realised(state, root, found.steps, hint or a.hint)
         finally:
-            s.builder = before
+            state.builder = before
 
     def _may_be_missing(self, *values: Value) -> bool:
         """Return True if some path reaches the join without a value."""
-        s = self.s
-        return any(v in s.partial or v in s.perhaps_unbound for v in values)
+        state = self.state
+        return any(v in state.partial or v in state.perhaps_unbound for v in values)
 
     def _half_bound(self, box: AbstractValue, hint: str | None, *, left: bool) -> AbstractValue:
         if isinstance(box, Structure):
@@ -213,26 +213,28 @@ class Join:
             pairs = ((b, UNBOUND) if left else (UNBOUND, b) for b in components(box))
             parts = tuple(self.box(x, y, None) for x, y in pairs)
             made = made_in(self.left if left else self.right)
-            vague = any(isinstance(part, Conflict) for part in parts) or leaks(self.s, box, made)
+            vague = any(isinstance(part, Conflict) for part in parts) or leaks(
+                self.state, box, made
+            )
             return Conflict(box, UNBOUND) if vague else with_parts(box, parts)
         if not isinstance(box, Value):
             return Conflict(box, UNBOUND) if values_of(box) else box
         output = self.atom(box, UNDEF, hint) if left else self.atom(UNDEF, box, hint)
         other = self.right if left else self.left
         if other.exit != DEAD and (self.outside or not other.is_left):
-            self.s.unbound_if[output] = (self.test, not left)
-            self.s.perhaps_unbound[output] = None
+            self.state.unbound_if[output] = (self.test, not left)
+            self.state.perhaps_unbound[output] = None
         else:
-            self.s.partial.add(output)
+            self.state.partial.add(output)
         return output
 
     def _inside(self, branch: Branch, box: AbstractValue) -> Atom:
         """Build a structure inside the branch that yields it."""
-        before, self.s.builder = self.s.builder, branch.builder
+        before, self.state.builder = self.state.builder, branch.builder
         try:
-            return self.s.atom(box)
+            return self.state.atom(box)
         finally:
-            self.s.builder = before
+            self.state.builder = before
 
     def atom(self, a: Atom, b: Atom, hint: str | None) -> Value:
         """Return a value that is `a` on the left path and `b` on the right."""
@@ -240,49 +242,49 @@ class Join:
         output = Value(join(type_of_atom(a), type_of_atom(b)), hint or _hint(a, b))
         self.yields.append((a, b))
         self.outputs.append(output)
-        if any(isinstance(x, Value) and x in self.s.active for x in (a, b)):
-            self.s.active.add(output)
-        if any(isinstance(x, Value) and x in self.s.perhaps_unbound for x in (a, b)):
-            self.s.perhaps_unbound[output] = None
-        if a in self.s.partial or b in self.s.partial:
-            self.s.partial.add(output)
-        note_join(self.s, a, b, output)
-        if has_storage(output) and not origin(self.s, output).is_exact:
+        if any(isinstance(x, Value) and x in self.state.active for x in (a, b)):
+            self.state.active.add(output)
+        if any(isinstance(x, Value) and x in self.state.perhaps_unbound for x in (a, b)):
+            self.state.perhaps_unbound[output] = None
+        if a in self.state.partial or b in self.state.partial:
+            self.state.partial.add(output)
+        note_join(self.state, a, b, output)
+        if has_storage(output) and not origin(self.state, output).is_exact:
             self._note_either(a, b, output)
         return output
 
     def _note_either(self, a: Atom, b: Atom, output: Value) -> None:
         """Record the memory of a value that may alias several arrays."""
-        s = self.s
-        values = [x for x in (a, b) if isinstance(x, Value) and origin(s, x).objects]
+        state = self.state
+        values = [x for x in (a, b) if isinstance(x, Value) and origin(state, x).objects]
         if not values:
             return
         form = output.type.form if isinstance(output.type, Numeric) else "array"
         if form == "array" and self._are_alone(a, b):
-            note_own(s, output, *values)
+            note_own(state, output, *values)
         elif UNDEF in (a, b) and (self.left if a == UNDEF else self.right).is_left:
             # where it goes on, it is bound
-            s.origins[output] = self._seen_outside(origin(s, values[0]), left=b == UNDEF)
-            s.partial.add(output)
+            state.origins[output] = self._seen_outside(origin(state, values[0]), left=b == UNDEF)
+            state.partial.add(output)
             self._keep(values[0], output, left=b == UNDEF)
         else:
             sides = self._sighted(a, left=True), self._sighted(b, left=False)
-            s.either[output] = Either(self.test, *sides)
+            state.either[output] = Either(self.test, *sides)
 
     def _sighted(self, atom: Atom, *, left: bool) -> Atom:
         """Return an atom of a branch, or its replacement outside.
 
         That is another value if the atom is ambiguous by itself, or seen by an index of the branch.
         """
-        s = self.s
+        state = self.state
         if not isinstance(atom, Value):
             return atom
-        known = origin(s, atom)
+        known = origin(state, atom)
         seen = self._seen_outside(known, left=left)
-        if seen is known and atom not in s.either:
+        if seen is known and atom not in state.either:
             return atom
         found = Value(atom.type, atom.hint)
-        s.origins[found] = seen
+        state.origins[found] = seen
         self._keep(atom, found, left=left)
         return found
 
@@ -303,12 +305,12 @@ class Join:
 
     def _keep(self, inner: Value, outer: Value, *, left: bool) -> None:
         """Note the tests inside a branch that tell what a value is, where they can be seen."""
-        either = self.s.either.get(inner)
+        either = self.state.either.get(inner)
         if either is not None:
             test = either.test
             pair = (test, Const(False)) if left else (Const(False), test)
             sides = (self._sighted(side, left=left) for side in (either.left, either.right))
-            self.s.either[outer] = Either(self.atom(pair[0], pair[1], None), *sides)
+            self.state.either[outer] = Either(self.atom(pair[0], pair[1], None), *sides)
 
     def _are_alone(self, a: Atom, b: Atom) -> bool:
         """Return True if on either path only names that meet in this value show its memory."""
@@ -316,7 +318,7 @@ class Join:
             self.shown_by(path, o) <= {(id(a), id(b))}
             for path, atom in enumerate((a, b))
             if isinstance(atom, Value)
-            for o in origin(self.s, atom).everything
+            for o in origin(self.state, atom).everything
         )
 
     def shown_by(self, path: int, object_: Value) -> set[tuple[int, int]]:
@@ -326,7 +328,7 @@ class Join:
             for pair in self.pairs:
                 for value in inner_values(pair[path]):
                     key = (id(pair[0]), id(pair[1])) if value is pair[path] else (id(pair), 0)
-                    for one in origin(self.s, value).everything:
+                    for one in origin(self.state, value).everything:
                         found.setdefault(one, set()).add(key)
         return self.shows[path].get(object_, set())
 
@@ -338,7 +340,7 @@ class Join:
                 rows += [((part, part), part) for part in mutable_parts(a)]
             else:
                 rows.append(((a, b), self.known[id(a), id(b)]))
-        settle_aliases(self.s, rows)
+        settle_aliases(self.state, rows)
 
 
 def type_of_atom(atom: Atom) -> Type:
@@ -362,13 +364,13 @@ class Raised:
 
 
 def join_branches(
-    s: Machine, test: Atom, left: Branch, right: Branch, failure: Raised | None = None
+    state: Machine, test: Atom, left: Branch, right: Branch, failure: Raised | None = None
 ) -> None:
     """Append the conditional that joins two branches, and rebind every name."""
-    joined = Join(s, test, left, right)
+    joined = Join(state, test, left, right)
     if failure is not None:
         joined.test = joined.atom(Const(True), Const(False), "done")
-    frame = s.frame
+    frame = state.frame
     if DEAD in (left.exit, right.exit) and left.exit != right.exit:
         exit_, tags = (right.exit, right.tags) if left.exit == DEAD else (left.exit, left.tags)
     else:
@@ -387,7 +389,7 @@ def join_branches(
     joined.keep_aliases()
     then = _block(left, [a for a, _ in joined.yields])
     orelse = _block(right, [b for _, b in joined.yields])
-    outputs, builder = tuple(joined.outputs), s.builder
+    outputs, builder = tuple(joined.outputs), state.builder
     if failure is not None:
         orelse = Block((failure.error,), orelse.ops, orelse.results)
         builder.ops.append(
@@ -413,7 +415,7 @@ def join_branches(
             )
         )
     builder.ops += joined.after.ops
-    s.restore(envs)
+    state.restore(envs)
     assert not isinstance(merged, Const)
     frame.exit, frame.tags = merged, tags
 
@@ -448,7 +450,7 @@ def _names(
     for name, (left, right) in row.items():
         if is_place(name) and _is_written_on_one_path(joined, name):
             there = right if isinstance(left, Unbound) else left
-            merged[name] = Stale(there, joined.s.builder.where)
+            merged[name] = Stale(there, joined.state.builder.where)
             continue
         box = joined.box(left, right, None if name.startswith("%") else name)
         if not isinstance(box, Unbound):
@@ -462,7 +464,7 @@ def _is_written_on_one_path(joined: Join, name: str) -> bool:
     if len({name in env for env in envs}) == 1:
         return False
     there = next(env[name] for env in envs if name in env)
-    return not begins_empty(joined.s, name) or not isinstance(there, Value)
+    return not begins_empty(joined.state, name) or not isinstance(there, Value)
 
 
 def _if_alive(box: AbstractValue, exit_: int | Value, name: str, *, ends: bool) -> AbstractValue:

@@ -34,64 +34,64 @@ STEP = "%step"  # what one step of a statement leaves to the next
 
 
 # ------------------------------------------------------------------------------ regions
-def read_region(s: Machine, build: Callable[[], None]) -> Branch:
+def read_region(state: Machine, build: Callable[[], None]) -> Branch:
     """Interpret a body that may raise as one region, without handlers inside."""
-    frame = s.frame
+    frame = state.frame
     handlers, frame.handlers = frame.handlers, ()
     frame.attempts += 1
     try:
-        return read_branch(s, build)
+        return read_branch(state, build)
     finally:
         frame.handlers = handlers
         frame.attempts -= 1
 
 
 def settle_region(
-    s: Machine, branch: Branch, catches: Classes, handle: Callable[[AbstractValue], None]
+    state: Machine, branch: Branch, catches: Classes, handle: Callable[[AbstractValue], None]
 ) -> None:
     """Join the body of a ``try`` with its handler."""
-    frame = s.frame
+    frame = state.frame
     if not any(may_raise(op, catches) for op in branch.builder.ops):
-        s.builder.ops += branch.builder.ops
-        s.restore(branch.envs)
+        state.builder.ops += branch.builder.ops
+        state.restore(branch.envs)
         frame.exit, frame.tags = branch.exit, branch.tags
     else:
         error = Value(OPAQUE, "error")
-        if _raises_active(s, branch.builder.ops):
-            s.active.add(error)
-        other = read_branch(s, lambda: handle(error))
-        join_branches(s, Const(None), branch, other, Raised(catches, error))
+        if _raises_active(state, branch.builder.ops):
+            state.active.add(error)
+        other = read_branch(state, lambda: handle(error))
+        join_branches(state, Const(None), branch, other, Raised(catches, error))
     if frame.exit == DEAD:
         raise Unreachable
 
 
-def _raises_active(s: Machine, ops: list[Op]) -> bool:
+def _raises_active(state: Machine, ops: list[Op]) -> bool:
     """Return True if an exception made here holds something that carries a derivative."""
     inner = (o for op in ops for o in (op, *(i for b in op.blocks for i in walk(b))))
     raised = (o for o in inner if isinstance(o, Call) and never_returns(o.target))
-    return any(v in s.active for o in raised for v in o.operands)
+    return any(v in state.active for o in raised for v in o.operands)
 
 
-def in_region(s: Machine, build: Callable[[], None]) -> None:
+def in_region(state: Machine, build: Callable[[], None]) -> None:
     """Read a statement under the clauses around it: a failure leaves to the innermost."""
-    catches = tuple(dict.fromkeys(c for classes in s.frame.handlers for c in classes))
-    before, count, bound = s.snapshot(), len(s.writes), len(s.bindings)
-    branch = read_region(s, build)
-    _refuse_half_done(s, before, s.writes[count:], branch, catches)
+    catches = tuple(dict.fromkeys(c for classes in state.frame.handlers for c in classes))
+    before, count, bound = state.snapshot(), len(state.writes), len(state.bindings)
+    branch = read_region(state, build)
+    _refuse_half_done(state, before, state.writes[count:], branch, catches)
     doubtful = [
         name
-        for frame, name, builder, position in s.bindings[bound:]
-        if frame is s.frame and _may_fail_after(s, branch, builder, position, catches)
+        for frame, name, builder, position in state.bindings[bound:]
+        if frame is state.frame and _may_fail_after(state, branch, builder, position, catches)
     ]
 
     def handle(error: AbstractValue) -> None:
-        _forget_steps(s.frame)
+        _forget_steps(state.frame)
         for name in doubtful:
             old = before[-1].get(name, UNBOUND)
-            s.frame.env[name] = Stale(old, s.builder.where, name)
-        leave(s, error)
+            state.frame.env[name] = Stale(old, state.builder.where, name)
+        leave(state, error)
 
-    settle_region(s, branch, catches, handle)
+    settle_region(state, branch, catches, handle)
 
 
 def _forget_steps(frame: Frame) -> None:
@@ -100,27 +100,27 @@ def _forget_steps(frame: Frame) -> None:
 
 
 def _may_fail_after(
-    s: Machine, branch: Branch, builder: Builder, position: int, catches: Classes
+    state: Machine, branch: Branch, builder: Builder, position: int, catches: Classes
 ) -> bool:
     """Return True if the code after a position in a try region may raise.
 
     Inside a loop, anything does.
     """
     rest = branch.builder.ops[position:] if builder is branch.builder else branch.builder.ops
-    others = (op for op in rest if op.half != "repeated" and id(op) not in s.sure)
+    others = (op for op in rest if op.half != "repeated" and id(op) not in state.sure)
     return any(may_raise(op, catches) for op in others)
 
 
-def surely(s: Machine, build: Callable[[], None]) -> None:
+def surely(state: Machine, build: Callable[[], None]) -> None:
     """Read writes of which NumPy has checked before the first that none will fail."""
-    builder, position, count = s.builder, len(s.builder.ops), len(s.writes)
+    builder, position, count = state.builder, len(state.builder.ops), len(state.writes)
     build()
-    s.sure.update((id(op), op) for op in builder.ops[position:])
-    s.writes[count:] = [(what, builder, position) for what, _, _ in s.writes[count:]]
+    state.sure.update((id(op), op) for op in builder.ops[position:])
+    state.writes[count:] = [(what, builder, position) for what, _, _ in state.writes[count:]]
 
 
 def _refuse_half_done(
-    s: Machine,
+    state: Machine,
     before: list[Env],
     writes: list[tuple[AbstractValue, Builder, int]],
     branch: Branch,
@@ -130,10 +130,10 @@ def _refuse_half_done(
     seen: set[int] = set()
     for env in before:
         for box in env.values():
-            _note_seen(s, box, seen)
+            _note_seen(state, box, seen)
     for what, builder, position in writes:
-        if id(what) in seen and _may_fail_after(s, branch, builder, position, catches):
-            s.refuse(
+        if id(what) in seen and _may_fail_after(state, branch, builder, position, catches):
+            state.refuse(
                 errors.MutationError,
                 "cannot tell how much is written when this fails",
                 why="it writes into something that is seen after the failure, and may fail later.",
@@ -141,27 +141,27 @@ def _refuse_half_done(
             )
 
 
-def seen_now(s: Machine) -> set[int]:
+def seen_now(state: Machine) -> set[int]:
     """Return the identities of all objects and arrays that names show."""
     seen: set[int] = set()
-    for _, box in s.reachable():
-        _note_seen(s, box, seen)
+    for _, box in state.reachable():
+        _note_seen(state, box, seen)
     return seen
 
 
-def _note_seen(s: Machine, box: AbstractValue, seen: set[int]) -> None:
+def _note_seen(state: Machine, box: AbstractValue, seen: set[int]) -> None:
     seen.add(id(box))
     if isinstance(box, Value):
-        seen.update(map(id, origin(s, box).everything))
+        seen.update(map(id, origin(state, box).everything))
     for part in components(box):
-        _note_seen(s, part, seen)
+        _note_seen(state, part, seen)
 
 
-def leave(s: Machine, error: AbstractValue) -> None:
+def leave(state: Machine, error: AbstractValue) -> None:
     """Go on to the clauses of the innermost ``try`` of this function, or out of it."""
-    frame = s.frame
+    frame = state.frame
     if not frame.handlers:
-        s.raise_(error)
+        state.raise_(error)
         raise Unreachable
     tag = RAISED + len(frame.handlers) - 1
     frame.env[f"{ERROR}{tag}"] = error
@@ -169,10 +169,10 @@ def leave(s: Machine, error: AbstractValue) -> None:
 
 
 def in_regions(
-    s: Machine, catches: Classes, read: Callable[[], None]
+    state: Machine, catches: Classes, read: Callable[[], None]
 ) -> tuple[int, Callable[[], AbstractValue]]:
     """Read statements as regions of their own; the tag of a failure, and the exception."""
-    frame = s.frame
+    frame = state.frame
     frame.handlers = (*frame.handlers, catches)
     tag = RAISED + len(frame.handlers) - 1
     try:
@@ -183,13 +183,13 @@ def in_regions(
     return tag, lambda: frame.env.pop(f"{ERROR}{tag}", Constant(None))
 
 
-def on_exit(s: Machine, tag: int, build: Callable[[], None]) -> None:
+def on_exit(state: Machine, tag: int, build: Callable[[], None]) -> None:
     """Read further statements on the paths that leave with a tag."""
-    frame = s.frame
+    frame = state.frame
     if tag not in frame.tags:
         return
     if isinstance(frame.exit, Value):
-        on_tag(s, frame.exit, tag, build)
+        on_tag(state, frame.exit, tag, build)
         return
     frame.ends(0)
     build()
@@ -197,13 +197,13 @@ def on_exit(s: Machine, tag: int, build: Callable[[], None]) -> None:
 
 # ------------------------------------------------------------------------------ who can tell
 def fails_as_one(
-    s: Machine, body: Statements, before: list[Env], branch: Branch, readers: Statements | None
+    state: Machine, body: Statements, before: list[Env], branch: Branch, readers: Statements | None
 ) -> bool:
     """Return True if it is unknown how far the body came when it failed.
 
     `readers` are the statements that run after a failure, if these are known and all.
     """
-    tree = s.frame.node
+    tree = state.frame.node
     if readers == []:
         return True
     if tree is None:
@@ -228,9 +228,9 @@ def fails_as_one(
     return not read_outside(tree, body, changed)
 
 
-def refuse_in_steps(s: Machine, node: ast.AST) -> None:
+def refuse_in_steps(state: Machine, node: ast.AST) -> None:
     """Refuse statements that a ``try`` cannot run step by step."""
-    s.refuse(
+    state.refuse(
         errors.UnsupportedSyntaxError,
         "cannot read this inside a 'try' whose state is seen after a failure",
         node=node,
@@ -239,9 +239,9 @@ def refuse_in_steps(s: Machine, node: ast.AST) -> None:
     )
 
 
-def flag(s: Machine, name: str) -> AbstractValue:
+def flag(state: Machine, name: str) -> AbstractValue:
     """Return a hidden flag that branches have set differently, and its end."""
-    box = s.frame.env.pop(name, Constant(False))
+    box = state.frame.env.pop(name, Constant(False))
     if isinstance(box, Value):
         box.type = BOOL
     return box

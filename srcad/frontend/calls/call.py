@@ -35,63 +35,63 @@ from srcad.startup.identifiers import class_label
 
 
 @evaluates(ast.Call)
-def call(s: Machine, node: ast.Call) -> AbstractValue:
+def call(state: Machine, node: ast.Call) -> AbstractValue:
     """``callee(*args, **kwargs)``."""
-    read = evaluate_each(s, parts_in_order(node))
+    read = evaluate_each(state, parts_in_order(node))
     callee, args = read[0], list[AbstractValue]()
     for arg, box in zip(node.args, read[1:], strict=False):
-        args.extend(spread(s, box, arg) if isinstance(arg, ast.Starred) else (box,))
+        args.extend(spread(state, box, arg) if isinstance(arg, ast.Starred) else (box,))
     kwargs: dict[str, AbstractValue] = {}
     for keyword, box in zip(node.keywords, read[1 + len(node.args) :], strict=True):
         if keyword.arg is not None:
             kwargs[keyword.arg] = box
             continue
-        kwargs.update(spread_mapping(s, outside_containers.as_data(s, box), keyword.value))
-    with s.at(node):
-        return apply(s, callee, tuple(args), kwargs)
+        kwargs.update(spread_mapping(state, outside_containers.as_data(state, box), keyword.value))
+    with state.at(node):
+        return apply(state, callee, tuple(args), kwargs)
 
 
 @applies(BoundValue)
-def call_bound(s: Machine, callee: BoundValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+def call_bound(state: Machine, callee: BoundValue, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call a function with its first arguments bound."""
-    return apply(s, callee.function, (*callee.args, *args), {**callee.kwargs, **kwargs})
+    return apply(state, callee.function, (*callee.args, *args), {**callee.kwargs, **kwargs})
 
 
 @applies(FunctionValue)
-def call_local(s: Machine, callee: FunctionValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+def call_local(state: Machine, callee: FunctionValue, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call a function that the function being read has made."""
-    local = callee_of_value(s, callee)
-    with surrounded(s, local.around):
-        return callees.called_in_place(s, local, args, kwargs)
+    local = callee_of_value(state, callee)
+    with surrounded(state, local.around):
+        return callees.called_in_place(state, local, args, kwargs)
 
 
 @applies(RecordValue)
-def call_instance(s: Machine, callee: RecordValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+def call_instance(state: Machine, callee: RecordValue, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call an object of a class by its ``__call__``."""
     if not has_call(callee.cls):
-        raises(s, TypeError, f"{class_label(callee.cls)!r} object is not callable")
-    return apply(s, attribute(s, callee, "__call__"), args, kwargs)
+        raises(state, TypeError, f"{class_label(callee.cls)!r} object is not callable")
+    return apply(state, attribute(state, callee, "__call__"), args, kwargs)
 
 
 @applies(Choice)
-def call_either(s: Machine, callee: Choice, args: Args, kwargs: Kwargs) -> AbstractValue:
+def call_either(state: Machine, callee: Choice, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call a function that depends on a test."""
-    return by_case(s, callee, lambda part: apply(s, part, args, kwargs))
+    return by_case(state, callee, lambda part: apply(state, part, args, kwargs))
 
 
 @applies(Conflict)
-def call_conflict(s: Machine, callee: Conflict, args: Args, kwargs: Kwargs) -> AbstractValue:
+def call_conflict(state: Machine, callee: Conflict, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Refuse a call of a value that differs between two paths."""
-    return stale.refuse_to_hold(s, callee)
+    return stale.refuse_to_hold(state, callee)
 
 
 @applies(object)
-def call_other(s: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+def call_other(state: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Raise the error of Python for a callee that is not callable."""
     cls = class_of(callee)
     if cls is not None and not has_call(cls):
-        raises(s, TypeError, f"{class_label(cls)!r} object is not callable")
-    return s.refuse(
+        raises(state, TypeError, f"{class_label(cls)!r} object is not callable")
+    return state.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot call {described_value(callee)}",
         why="it is not a function.",

@@ -84,32 +84,35 @@ from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type
 # Calls of functions without a rule: they are read, or run as they stand, or are refused.
 
 
-def call_without_rule(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
+def call_without_rule(
+    state: Machine, callee: Constant, args: Args, kwargs: Kwargs
+) -> AbstractValue:
     """Call a function that has neither a rule nor a meaning of its own."""
     function = callee.value
     python, given = isinstance(function, types.FunctionType), (*args, *kwargs.values())
-    active = s.is_active(*given) or closure_is_active(s, args, kwargs)
-    if s.frame.trusted and python and not is_library(function):
-        return called_in_place(s, callee_of(s, function, callee.path), args, kwargs)
+    active = state.is_active(*given) or closure_is_active(state, args, kwargs)
+    if state.frame.trusted and python and not is_library(function):
+        return called_in_place(state, callee_of(state, function, callee.path), args, kwargs)
     dunder_call = call_method_of(function)
     writes = dunder_call and (
-        may_write_arrays(dunder_call, given) or changes_outside(s, dunder_call, (callee, *given))
+        may_write_arrays(dunder_call, given)
+        or changes_outside(state, dunder_call, (callee, *given))
     )
     left = not python or is_library(function)
     left = left or not (makes_functions(function) or looks_into_callers(function))
     if not active and left and not writes:
-        return _inactive(s, callee, args, kwargs)
+        return _inactive(state, callee, args, kwargs)
     if python and not is_library(function):
-        return called_in_place(s, callee_of(s, function, callee.path), args, kwargs)
+        return called_in_place(state, callee_of(state, function, callee.path), args, kwargs)
     if dunder_call is not None:
         path = below(callee.path, ("attr", "__call__"), ("attr", "__func__"))
         if path is not None:
-            s.guard(path, "code", dunder_call)
-        return called_in_place(s, callee_of(s, dunder_call, path), (callee, *args), kwargs)
-    return call_active_without_rule(s, function, args, kwargs)
+            state.guard(path, "code", dunder_call)
+        return called_in_place(state, callee_of(state, dunder_call, path), (callee, *args), kwargs)
+    return call_active_without_rule(state, function, args, kwargs)
 
 
-def _inactive(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
+def _inactive(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Return a call through which no derivative flows.
 
     A function that may write is read nevertheless.
@@ -120,39 +123,39 @@ def _inactive(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstr
     objects = [p for box in given for p in mutable_parts(box)]
     local = [p for p in objects if not isinstance(p, Value) and p.source is None]  # type: ignore[union-attr]
     if is_library(function) or not isinstance(function, types.FunctionType):
-        return opaque_call(s, callee, args, kwargs)
-    written, outside = may_write_arrays(function, given), changes_outside(s, function, given)
-    if not objects and not written and not outside and not s.inactive.are_read:
-        s.inactive.left = True
-        return opaque_call(s, callee, args, kwargs)
-    s.inactive.hit = None
+        return opaque_call(state, callee, args, kwargs)
+    written, outside = may_write_arrays(function, given), changes_outside(state, function, given)
+    if not objects and not written and not outside and not state.inactive.are_read:
+        state.inactive.left = True
+        return opaque_call(state, callee, args, kwargs)
+    state.inactive.hit = None
     found = unless_refused(
-        s, lambda: called_in_place(s, callee_of(s, function, callee.path), args, kwargs)
+        state, lambda: called_in_place(state, callee_of(state, function, callee.path), args, kwargs)
     )
     if not isinstance(found, errors.SrcadError):
         return found
-    if local or written or (outside and is_active(s)):
+    if local or written or (outside and is_active(state)):
         raise found
-    note_hit(s, found)
-    return opaque_call(s, callee, args, kwargs)
+    note_hit(state, found)
+    return opaque_call(state, callee, args, kwargs)
 
 
-def opaque_call(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
+def opaque_call(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Return a call through which no derivative flows: it runs as it stands."""
-    found = by_argument(s, args, kwargs, lambda *given: opaque_call(s, callee, *given))
+    found = by_argument(state, args, kwargs, lambda *given: opaque_call(state, callee, *given))
     if found is not None:
         return found
     function = callee.value
-    left_alone(s, function, (*args, *kwargs.values()))
+    left_alone(state, function, (*args, *kwargs.values()))
     module = module_of(function).partition(".")[0]
     pure = module in ("numpy", "math", "cmath", "_operator", "builtins") and not is_random(function)
     pure = pure and not (is_hashable(function) and function in MOVING)
     if isinstance(function, types.FunctionType) and not function.__closure__:
-        s.guard(callee.path, "is", function)
+        state.guard(callee.path, "is", function)
     elif callee.path is not None and not isinstance(function, type):
-        callee_value = s.constant(callee)
+        callee_value = state.constant(callee)
         if isinstance(callee_value, Value):
-            return s.box(s.apply(callee_value, *args, kwargs=kwargs, effect=True))
+            return state.box(state.apply(callee_value, *args, kwargs=kwargs, effect=True))
     type_ = None
     if is_random(function):
         holder = Constant(getattr(function, "__self__", None))
@@ -160,24 +163,24 @@ def opaque_call(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abs
         type_ = (
             Opaque(np.random.Generator)
             if made
-            else draw_type(s, holder, function.__name__, args, kwargs)
+            else draw_type(state, holder, function.__name__, args, kwargs)
         )
     elif isinstance(function, type) and (not pure or function is types.MappingProxyType):
-        handed_out(s, function, (*args, *kwargs.values()))
+        handed_out(state, function, (*args, *kwargs.values()))
         type_ = Opaque(function)
-    result = s.emit(function, *args, kwargs=kwargs, effect=not pure, type=type_)
+    result = state.emit(function, *args, kwargs=kwargs, effect=not pure, type=type_)
     if is_library(function):
-        s.inactive.unknown.discard(result)
-    return s.box(result)
+        state.inactive.unknown.discard(result)
+    return state.box(result)
 
 
 def call_active_without_rule(
-    s: Machine, function: Any, args: Args, kwargs: Kwargs
+    state: Machine, function: Any, args: Args, kwargs: Kwargs
 ) -> AbstractValue:
     """Refuse a function without a rule that carries a derivative."""
-    if only_counts(s, args, kwargs):
-        return opaque_call(s, Constant(function), args, kwargs)
-    return missing_rules.refuse_without_rule(s, function, args, kwargs)
+    if only_counts(state, args, kwargs):
+        return opaque_call(state, Constant(function), args, kwargs)
+    return missing_rules.refuse_without_rule(state, function, args, kwargs)
 
 
 # How many results a function with a rule of the user's has: its text tells.
@@ -186,7 +189,7 @@ _being_read: set[FunctionType] = set()
 
 
 def type_of_several(
-    s: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> Type | None:
     """Return the type of the result of a user's function, if it is a tuple; else None.
 
@@ -198,12 +201,12 @@ def type_of_several(
 
     def read() -> AbstractValue:
         with suppress(Unreachable, NotConstant):
-            found.append(inline(s, callee_of(s, function, None), args, kwargs))
+            found.append(inline(state, callee_of(state, function, None), args, kwargs))
         raise SrcadError("read for its type only")
 
     _being_read.add(function)
     try:
-        dispatch.unless_refused(s, read)
+        dispatch.unless_refused(state, read)
     finally:
         _being_read.discard(function)
     several = found and isinstance(found[0], TupleValue | RecordValue)
@@ -219,17 +222,17 @@ _SPLITS = _BY_LENGTH | {np.hsplit, np.vsplit, np.dsplit}
 
 
 def asked_at_once(
-    s: Machine, function: Any, args: tuple[AbstractValue, ...]
+    state: Machine, function: Any, args: tuple[AbstractValue, ...]
 ) -> tuple[AbstractValue, ...]:
     """Return lists for generators, if the function does nothing else while it asks them."""
     joins = isinstance(looked_up(function, "__self__"), str)
     if not joins and not (is_hashable(function) and function in _ASK_AT_ONCE):
         return args
-    return tuple(as_list(s, a) if isinstance(a, GeneratorValue) else a for a in args)
+    return tuple(as_list(state, a) if isinstance(a, GeneratorValue) else a for a in args)
 
 
 def as_arrays(
-    s: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> tuple[tuple[AbstractValue, ...], dict[str, AbstractValue]]:
     """Arrays in place of lists where a derivative may flow: a rule adds and multiplies what it has.
 
@@ -238,7 +241,7 @@ def as_arrays(
     module = module_of(function)
     if not (isinstance(function, np.ufunc) or module.startswith("numpy")):
         return args, kwargs
-    if not s.is_active(*args, *kwargs.values()):
+    if not state.is_active(*args, *kwargs.values()):
         return args, kwargs
     args = tuple(a.items[0] if is_deque(a) else a for a in args)  # type: ignore[union-attr]
     args, kwargs = tuple(map(as_tuple, args)), {k: as_tuple(b) for k, b in kwargs.items()}
@@ -246,7 +249,7 @@ def as_arrays(
     if rule is not None and rule.takes_lists:
         return args, kwargs
     if function in _BY_LENGTH and _is_list(args[0]) and (len(args) > 2 or kwargs.get("axis")):
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot read 'np.{function.__name__}' of a list along an axis",
             why="it takes the length of the list for that of the axis, whichever axis it is.",
@@ -259,14 +262,14 @@ def as_arrays(
             return box
         entry = rule.entry(place) if rule is not None else None
         is_operand = entry is not None and entry[0] not in inert
-        return s.emit(np.array, box) if is_operand or s.is_active(box) else box
+        return state.emit(np.array, box) if is_operand or state.is_active(box) else box
 
     positional = tuple(as_array(k, box) for k, box in enumerate(args))
     return positional, {name: as_array(name, box) for name, box in kwargs.items()}
 
 
 def items_of_split(
-    s: Machine, function: Any, args: tuple[AbstractValue, ...], result: AbstractValue
+    state: Machine, function: Any, args: tuple[AbstractValue, ...], result: AbstractValue
 ) -> AbstractValue:
     """Return the parts of an array that is split in a number of parts that is known, one by one."""
     if function not in _SPLITS or len(args) < 2 or not isinstance(result, Value):
@@ -278,7 +281,9 @@ def items_of_split(
         count = parts.value if isinstance(parts.value, int) else len(parts.value) + 1
     else:
         return result
-    return ListValue(tuple(s.box(s.emit(operator.getitem, result, Const(k))) for k in range(count)))
+    return ListValue(
+        tuple(state.box(state.emit(operator.getitem, result, Const(k))) for k in range(count))
+    )
 
 
 def _is_list(box: AbstractValue) -> bool:
@@ -287,55 +292,59 @@ def _is_list(box: AbstractValue) -> bool:
 
 
 @applies(Constant)
-def call_known(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
+def call_known(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call a constant; arguments may be choices."""
     for box in (*args, *kwargs.values()):
         if isinstance(box, Conflict) and not takes_functions(callee.value):
-            stale.refuse_to_hold(s, box)
+            stale.refuse_to_hold(state, box)
     if not takes_functions(callee.value):
-        found = by_argument(s, args, kwargs, lambda *given: call_known(s, callee, *given))
+        found = by_argument(state, args, kwargs, lambda *given: call_known(state, callee, *given))
         if found is not None:
             return found
-    return invoke_static(s, callee, args, kwargs)
+    return invoke_static(state, callee, args, kwargs)
 
 
-def invoke_static(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
+def invoke_static(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call an object that is known at compile time."""
     function = callee.value
-    result = of_call(s, function, args)
-    args = gone_through(s, function, args) if result is None else args
+    result = of_call(state, function, args)
+    args = gone_through(state, function, args) if result is None else args
     args, kwargs = by_name(function, args, kwargs)
-    result = _of_holder(s, callee, args, kwargs) if result is None else result
+    result = _of_holder(state, callee, args, kwargs) if result is None else result
     special = meaning_of(function)
     if result is None:
         result = (
-            special(s, args, kwargs) if special else getters.call_getter(s, callee, args, kwargs)
+            special(state, args, kwargs)
+            if special
+            else getters.call_getter(state, callee, args, kwargs)
         )
     if result is not None:
         return result
-    args = asked_at_once(s, function, args)
+    args = asked_at_once(state, function, args)
     if isinstance(function, functools.partial | types.MethodType | functools._lru_cache_wrapper):
-        return _wrapped(s, callee, args, kwargs)
-    made = meaning_of_object(s, callee, args, kwargs)
+        return _wrapped(state, callee, args, kwargs)
+    made = meaning_of_object(state, callee, args, kwargs)
     if made is not None:
         return made
-    instance = _made(s, callee, args, kwargs) if isinstance(function, type) else None
+    instance = _made(state, callee, args, kwargs) if isinstance(function, type) else None
     if instance is not None:
         return instance
     if registry.is_static(function) and folding.all_known(args, kwargs):
-        return s.box(Const(folding.result_of(function, args, kwargs)))
+        return state.box(Const(folding.result_of(function, args, kwargs)))
     if isinstance(function, type) and issubclass(function, BaseException):
-        return s.emit(function, *args, kwargs=kwargs, effect=True, type=Opaque(function))
+        return state.emit(function, *args, kwargs=kwargs, effect=True, type=Opaque(function))
     if callee.atom is None and not callable(function):
-        pinned(s, callee)
-        raises(s, TypeError, f"{class_label(type(function))!r} object is not callable")
+        pinned(state, callee)
+        raises(state, TypeError, f"{class_label(type(function))!r} object is not callable")
     rule = registry.lookup(function) if is_hashable(function) else None
     if rule is not None:
-        return _ruled(s, function, rule, args, kwargs)
-    return call_without_rule(s, callee, args, kwargs)
+        return _ruled(state, function, rule, args, kwargs)
+    return call_without_rule(state, callee, args, kwargs)
 
 
-def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def _of_holder(
+    state: Machine, callee: Constant, args: Args, kwargs: Kwargs
+) -> AbstractValue | None:
     """Return a call that writes into its arguments, or a method of a constant string.
 
     ``out=``, ``np.add.at``, ``list.append(items, v)``.
@@ -346,65 +355,71 @@ def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
         and looked_up(function, "__objclass__") in (list, dict)
         and containers.is_container(args[0])
     ):
-        return method_call.invoke_method(s, args[0], function.__name__, args[1:], kwargs)
+        return method_call.invoke_method(state, args[0], function.__name__, args[1:], kwargs)
     if "out" in kwargs or (isinstance(function, np.ufunc) and len(args) > function.nin):
-        return array_writes.into(s, callee, args, kwargs)
+        return array_writes.into(state, callee, args, kwargs)
     holder = looked_up(function, "__self__")
     if isinstance(holder, str):
         given = holder, function.__name__, args, kwargs
-        return folding.text_method(*given) or folding.filled_in(s, *given)
+        return folding.text_method(*given) or folding.filled_in(state, *given)
     if isinstance(holder, np.ufunc) and function.__name__ == "at":
-        return array_writes.at(s, holder, args)
+        return array_writes.at(state, holder, args)
     if random_draws.is_random(function) and function.__name__ == "shuffle" and holder is not None:
-        return array_writes.shuffle(s, Constant(holder), args, kwargs)
+        return array_writes.shuffle(state, Constant(holder), args, kwargs)
     return None
 
 
-def _made(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def _made(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Return an object of a class; None where only the original call can make it."""
     if not construction.is_readable(callee.value):
         return None
 
     def make() -> AbstractValue:
-        return construction.construct(s, callee.value, callee.path, args, kwargs)
+        return construction.construct(state, callee.value, callee.path, args, kwargs)
 
-    made = dispatch.unless_refused(s, make)
+    made = dispatch.unless_refused(state, make)
     if isinstance(made, errors.SrcadError):
-        if s.is_active(*args, *kwargs.values()):
+        if state.is_active(*args, *kwargs.values()):
             raise made
         return None
     return made
 
 
-def _wrapped(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
+def _wrapped(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call a wrapper of another function: a partial, a bound method, a cache."""
     function, path = callee.value, callee.path
     if isinstance(function, functools.partial):
-        return partial(s, callee, args, kwargs)
+        return partial(state, callee, args, kwargs)
     if isinstance(function, types.MethodType):
-        receiver = value_of_object(s, function.__self__, below(path, ("attr", "__self__")))
-        inner = value_of_object(s, function.__func__, below(path, ("attr", "__func__")))
-        return apply(s, inner, (receiver, *args), kwargs)
-    if not s.is_active(*args, *kwargs.values()):
-        return opaque_call(s, Constant(function), args, kwargs)  # what it kept of an earlier call
+        receiver = value_of_object(state, function.__self__, below(path, ("attr", "__self__")))
+        inner = value_of_object(state, function.__func__, below(path, ("attr", "__func__")))
+        return apply(state, inner, (receiver, *args), kwargs)
+    if not state.is_active(*args, *kwargs.values()):
+        return opaque_call(
+            state, Constant(function), args, kwargs
+        )  # what it kept of an earlier call
     inner = Constant(function.__wrapped__, below(path, ("attr", "__wrapped__")))
-    return invoke_static(s, Constant(caches.once), (inner, *args), kwargs)
+    return invoke_static(state, Constant(caches.once), (inner, *args), kwargs)
 
 
-def _ruled(s: Machine, function: Any, rule: Rule, args: Args, kwargs: Kwargs) -> AbstractValue:
+def _ruled(state: Machine, function: Any, rule: Rule, args: Args, kwargs: Kwargs) -> AbstractValue:
     if is_nondifferentiable(function) and folding.all_known(args, kwargs):
         try:
-            constant = folding.folded(s, function, args, kwargs)
+            constant = folding.folded(state, function, args, kwargs)
         except Exception:  # a function of a library may raise anything
             constant = None  # it fails at run time, as in the plain call
         if constant is not None:
             return constant
-    put_into_objects(s, function, args, kwargs.get("dtype", args[-1]) if args else Constant(None))
-    args, kwargs = as_arrays(s, function, args, kwargs)
-    type_ = type_of_several(s, function, args, kwargs)
-    if rule.primal is not None and s.is_active(*args, *kwargs.values()):
+    put_into_objects(
+        state, function, args, kwargs.get("dtype", args[-1]) if args else Constant(None)
+    )
+    args, kwargs = as_arrays(state, function, args, kwargs)
+    type_ = type_of_several(state, function, args, kwargs)
+    if rule.primal is not None and state.is_active(*args, *kwargs.values()):
         pair = TupleOf((type_ or OPAQUE, OPAQUE))
-        made = s.emit(rule.primal, *args, kwargs=kwargs, type=pair)
-        return s.box(s.item(made, 0, hint=label(function)))
-    result = s.box(s.emit(function, *args, kwargs=kwargs, type=type_))
-    return items_of_split(s, function, args, result) if s.environment.items_known else result
+        made = state.emit(rule.primal, *args, kwargs=kwargs, type=pair)
+        return state.box(state.item(made, 0, hint=label(function)))
+    result = state.box(state.emit(function, *args, kwargs=kwargs, type=type_))
+    return (
+        items_of_split(state, function, args, result) if state.environment.items_known else result
+    )

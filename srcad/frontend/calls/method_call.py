@@ -27,46 +27,50 @@ from srcad.types.structures import Opaque
 
 # ---------------------------------------------------------------------- methods
 @applies(MethodValue)
-def call_method(s: Machine, method: MethodValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+def call_method(state: Machine, method: MethodValue, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call ``receiver.name(...)``; the receiver may be a choice of two."""
     receiver, name = method.receiver, method.name
     if isinstance(receiver, Choice):
-        return by_case(s, receiver, lambda part: apply(s, MethodValue(part, name), args, kwargs))
+        return by_case(
+            state, receiver, lambda part: apply(state, MethodValue(part, name), args, kwargs)
+        )
     found = None
     if isinstance(receiver, Value | Constant):
-        found = by_argument(s, args, kwargs, lambda *given: apply(s, method, *given))
-    return invoke_method(s, receiver, name, args, kwargs) if found is None else found
+        found = by_argument(state, args, kwargs, lambda *given: apply(state, method, *given))
+    return invoke_method(state, receiver, name, args, kwargs) if found is None else found
 
 
 def invoke_method(
-    s: Machine, receiver: AbstractValue, name: str, args: Args, kwargs: Kwargs
+    state: Machine, receiver: AbstractValue, name: str, args: Args, kwargs: Kwargs
 ) -> AbstractValue:
     if isinstance(receiver, BoundValue) and name == "__property__":
-        return apply(s, receiver, (), {})
+        return apply(state, receiver, (), {})
     if isinstance(receiver, FunctionValue | BoundValue):
-        inner = attribute(s, receiver.function, name) if isinstance(receiver, BoundValue) else None
+        inner = (
+            attribute(state, receiver.function, name) if isinstance(receiver, BoundValue) else None
+        )
         if inner is not None:
-            return apply(s, inner, args, kwargs)
+            return apply(state, inner, args, kwargs)
     if isinstance(receiver, Holder):
-        return outside_containers.call_method(s, receiver, name, args, kwargs)
-    found = methods.read_method(s, receiver, name, args, kwargs)
+        return outside_containers.call_method(state, receiver, name, args, kwargs)
+    found = methods.read_method(state, receiver, name, args, kwargs)
     if found is not None:
         return found
     if name == "shuffle" and args:
-        return array_writes.shuffle(s, receiver, args, kwargs)
-    if isinstance(receiver, Value | Constant) and not s.is_active(
+        return array_writes.shuffle(state, receiver, args, kwargs)
+    if isinstance(receiver, Value | Constant) and not state.is_active(
         receiver, *args, *kwargs.values()
     ):
         if isinstance(receiver, Value) and isinstance(receiver.type, Opaque):
-            handed_out(s, receiver.type.cls, (*args, *kwargs.values()))
-        holder = s.atom(receiver)
-        method = s.field(holder, name, type=Opaque())
-        type_ = draw_type(s, receiver, name, args, kwargs)
-        return s.box(s.apply(method, *args, kwargs=kwargs, effect=True, type=type_))
-    if isinstance(receiver, Value | Constant) and only_counts(s, (receiver, *args), kwargs):
-        method = s.field(s.atom(receiver), name, type=Opaque())
-        return s.box(s.apply(method, *args, kwargs=kwargs, effect=True))
-    return s.refuse(
+            handed_out(state, receiver.type.cls, (*args, *kwargs.values()))
+        holder = state.atom(receiver)
+        method = state.field(holder, name, type=Opaque())
+        type_ = draw_type(state, receiver, name, args, kwargs)
+        return state.box(state.apply(method, *args, kwargs=kwargs, effect=True, type=type_))
+    if isinstance(receiver, Value | Constant) and only_counts(state, (receiver, *args), kwargs):
+        method = state.field(state.atom(receiver), name, type=Opaque())
+        return state.box(state.apply(method, *args, kwargs=kwargs, effect=True))
+    return state.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot call the method {name!r} of {described_value(receiver)}",
         why="srcad has no rule for it.",

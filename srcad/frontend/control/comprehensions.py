@@ -33,17 +33,17 @@ RESULT = "%items"
 
 
 @evaluates(ast.ListComp)
-def comprehension(s: Machine, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
+def comprehension(state: Machine, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
     """``[element for target in iterable if test]``; a generator that is consumed reads the same."""
     result = f"{RESULT} {id(node)}"
     call = ast.Call(
         ast.Attribute(ast.Name(result, ast.Load()), "append", ast.Load()), [node.elt], []
     )
-    return _run(s, node, [ast.Expr(call)], result, ListValue(()))
+    return _run(state, node, [ast.Expr(call)], result, ListValue(()))
 
 
 @evaluates(ast.DictComp)
-def dict_comprehension(s: Machine, node: ast.DictComp) -> AbstractValue:
+def dict_comprehension(state: Machine, node: ast.DictComp) -> AbstractValue:
     """``{key: value for ...}`` over things that are known one by one."""
     result = f"{RESULT} {id(node)}"
     key: ast.expr = node.key
@@ -53,7 +53,7 @@ def dict_comprehension(s: Machine, node: ast.DictComp) -> AbstractValue:
         key = ast.Name(f"{result} key", ast.Load())
     target = ast.Subscript(ast.Name(result, ast.Load()), key, ast.Store())
     body.append(ast.Assign([target], node.value))
-    return _run(s, node, body, result, DictValue((), ()), f"{result} key")
+    return _run(state, node, body, result, DictValue((), ()), f"{result} key")
 
 
 def _may_disagree(node: ast.DictComp) -> bool:
@@ -64,16 +64,16 @@ def _may_disagree(node: ast.DictComp) -> bool:
 
 
 @evaluates(ast.SetComp)
-def set_comprehension(s: Machine, node: ast.SetComp) -> AbstractValue:
+def set_comprehension(state: Machine, node: ast.SetComp) -> AbstractValue:
     """``{element for ...}`` of things that are known at compile time."""
-    items = comprehension(s, ast.copy_location(ast.ListComp(node.elt, node.generators), node))
+    items = comprehension(state, ast.copy_location(ast.ListComp(node.elt, node.generators), node))
     if isinstance(items, ListValue) and all(isinstance(i, Constant) for i in items.items):
-        return Constant(frozenset(known(s, i, "a set item") for i in items.items))
-    return refuse_set(s, node)
+        return Constant(frozenset(known(state, i, "a set item") for i in items.items))
+    return refuse_set(state, node)
 
 
 def _run(
-    s: Machine,
+    state: Machine,
     node: ast.expr,
     body: list[ast.stmt],
     result: str,
@@ -88,19 +88,19 @@ def _run(
         body = [ast.For(generator.target, generator.iter, body, [])]
     (loop,) = body
     _locate(loop, node)
-    frame = s.frame
+    frame = state.frame
     targets = {n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
     hidden = {name: frame.env.get(name, UNBOUND) for name in targets}
     local, outer_names = frame.local, frame.hidden
     frame.local = local | targets | {result, *temporaries}
     frame.hidden = frozenset({*outer_names, *targets})
     frame.env[result] = empty
-    outside, s.in_comprehension = s.in_comprehension, True
+    outside, state.in_comprehension = state.in_comprehension, True
     try:
-        execute(s, loop)
+        execute(state, loop)
         return frame.env.pop(result)
     finally:
-        s.in_comprehension = outside
+        state.in_comprehension = outside
         frame.local, frame.hidden = local, outer_names
         for name in (result, *temporaries):
             frame.env.pop(name, None)
@@ -126,13 +126,13 @@ LAZY: set[Any] = {any, all, next, iter, zip, enumerate, map, filter, functools.r
 
 
 @evaluates(ast.GeneratorExp)
-def generator_expression(s: Machine, node: ast.GeneratorExp) -> GeneratorValue:
+def generator_expression(state: Machine, node: ast.GeneratorExp) -> GeneratorValue:
     """``(element for target in iterable if test)`` as the function that it is, not yet run.
 
     Its argument is the first iterable: what is written into that before it is asked for is seen.
     """
     body: ast.stmt = ast.Expr(ast.Yield(node.elt))
-    first = evaluate(s, node.generators[0].iter)
+    first = evaluate(state, node.generators[0].iter)
     for generator in reversed(node.generators):
         for test in reversed(generator.ifs):
             body = ast.If(test, [body], [])
@@ -145,19 +145,21 @@ def generator_expression(s: Machine, node: ast.GeneratorExp) -> GeneratorValue:
         if isinstance(part, ast.expr | ast.stmt) and not hasattr(part, "lineno"):
             ast.copy_location(part, node)
     return lazy_iterables.generator_of_call(
-        s, callee_of_value(s, function_box(s, function)), (first,), {}
+        state, callee_of_value(state, function_box(state, function)), (first,), {}
     )
 
 
-def consumed(s: Machine, node: ast.GeneratorExp) -> AbstractValue:
+def consumed(state: Machine, node: ast.GeneratorExp) -> AbstractValue:
     """Evaluate a generator expression that is used up at once: a list, unless its source waits."""
-    first = evaluate(s, node.generators[0].iter)
+    first = evaluate(state, node.generators[0].iter)
     source = ast.copy_location(Deferred(lambda _: first), node.generators[0].iter)
     head = node.generators[0]
     head = ast.comprehension(head.target, source, head.ifs, head.is_async)
     again = ast.copy_location(ast.GeneratorExp(node.elt, [head, *node.generators[1:]]), node)
     return (
-        generator_expression(s, again) if lazy_iterables.is_lazy(first) else comprehension(s, again)
+        generator_expression(state, again)
+        if lazy_iterables.is_lazy(first)
+        else comprehension(state, again)
     )
 
 
@@ -171,15 +173,17 @@ def parts_in_order(node: ast.Call) -> list[ast.expr]:
     seen: list[AbstractValue] = []
     given = [*node.args, *(k.value for k in node.keywords)]
 
-    def callee(s: Machine) -> AbstractValue:
-        seen.append(evaluate(s, node.func))
+    def callee(state: Machine) -> AbstractValue:
+        seen.append(evaluate(state, node.func))
         return seen[-1]
 
     def values(place: int, inner: ast.GeneratorExp) -> ast.expr:
         waits = any(map(calls_something, given[place + 1 :]))
 
-        def read(s: Machine) -> AbstractValue:
-            return evaluate(s, inner) if waits or _may_wait(seen[-1]) else consumed(s, inner)
+        def read(state: Machine) -> AbstractValue:
+            return (
+                evaluate(state, inner) if waits or _may_wait(seen[-1]) else consumed(state, inner)
+            )
 
         return ast.copy_location(Deferred(read), inner)
 

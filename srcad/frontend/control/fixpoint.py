@@ -71,7 +71,7 @@ class Iteration:
 class LoopReader:
     """Interprets one loop until its carried variables reach a fixpoint."""
 
-    s: Machine
+    state: Machine
     node: ast.For | ast.While
     read: Callable[[], None]
     test: ast.expr | None = None
@@ -81,22 +81,22 @@ class LoopReader:
 
     def settle(self) -> Iteration:
         """Interpret the body until the headers subsume the values after each iteration."""
-        s = self.s
-        self.before = s.snapshot()
-        self.memory = CarriedMemory(s, self.before)
-        level = len(s.frames) - 1
-        names = assigned_names(self.node, s.frame)
+        state = self.state
+        self.before = state.snapshot()
+        self.memory = CarriedMemory(state, self.before)
+        level = len(state.frames) - 1
+        names = assigned_names(self.node, state.frame)
         for name in names:
             self._carry((level, name))
         anchor = self.node.iter if isinstance(self.node, ast.For) else self.node.test
-        known = fixpoint_seeds(s, anchor, "headers")
+        known = fixpoint_seeds(state, anchor, "headers")
         self._expect(known)
         for _ in range(MOST_ITERATIONS):
             iteration = self._once()
             if self._stable(iteration, names):
                 break
         else:
-            s.refuse(
+            state.refuse(
                 errors.UnsupportedTypeError,
                 "the types in this loop do not settle",
                 node=self.node,
@@ -105,19 +105,19 @@ class LoopReader:
             )
         for key, box in self.headers.items():
             if isinstance(box, Value) and is_steady(box.type):
-                known[key] = box.type, box in s.active
+                known[key] = box.type, box in state.active
         return iteration
 
     def _expect(self, ends: dict[Key, tuple[Type, bool]]) -> None:
         """Begin with the headers in which an earlier one has ended, where they are as wide."""
-        s = self.s
+        state = self.state
         for key in ends:
             if key not in self.headers:
                 self._carry(key)
         shared = Counter(map(id, self.headers.values()))
         for key, (type_, active) in ends.items():
             known = self.headers[key]
-            wider = wider_header(s, known, type_, active=active, hint=user_name(key[1]))
+            wider = wider_header(state, known, type_, active=active, hint=user_name(key[1]))
             if wider is not None and shared[id(known)] == 1:
                 self.headers[key] = wider
                 start = self.before[key[0]].get(key[1], UNBOUND)
@@ -127,53 +127,53 @@ class LoopReader:
         """Make a name loop-carried; its header is its value before the loop."""
         level, name = key
         start = self.before[level].get(name, UNBOUND)
-        if isinstance(start, Unbound) and is_place(name) and not begins_empty(self.s, name):
-            self.headers[key] = Stale(start, self.s.builder.where)
+        if isinstance(start, Unbound) and is_place(name) and not begins_empty(self.state, name):
+            self.headers[key] = Stale(start, self.state.builder.where)
             return
-        self.headers[key] = header(self.s, start, user_name(name), self.memory)
+        self.headers[key] = header(self.state, start, user_name(name), self.memory)
 
     def _open(self) -> None:
         """Bind the names as they are at the start of an iteration."""
-        s = self.s
-        s.restore(self.before)
+        state = self.state
+        state.restore(self.before)
         roots = self.memory.carried_roots(self.headers)
         for (level, name), box in self.headers.items():
-            s.frames[level].env[name] = self.memory.opened(box, roots)
-            note_header(s, self.before[level].get(name, UNBOUND), s.frames[level].env[name])
+            state.frames[level].env[name] = self.memory.opened(box, roots)
+            note_header(state, self.before[level].get(name, UNBOUND), state.frames[level].env[name])
             if isinstance(box, Unbound):
-                s.frames[level].env.pop(name)
+                state.frames[level].env.pop(name)
 
     def _once(self) -> Iteration:
-        s, frame = self.s, self.s.frame
+        state, frame = self.state, self.state.frame
         test = self._test() if self.test is not None else None
         exit_, tags = frame.exit, frame.tags
         frame.exit, frame.tags = NONE, frozenset({NONE})
-        with s.block() as builder:
+        with state.block() as builder:
             self._open()
             try:
                 self.read()
             except Unreachable:
                 frame.ends(DEAD)
-            tag = settle_continue(s)
+            tag = settle_continue(state)
         found = frozenset({frame.exit}) if isinstance(frame.exit, int) else frame.tags
-        finals = s.snapshot()
-        s.restore(self.before)
+        finals = state.snapshot()
+        state.restore(self.before)
         frame.exit, frame.tags = exit_, tags
         return Iteration(builder, finals, tag, found, test)
 
     def _test(self) -> Block:
         assert self.test is not None
-        count = self.s.outside.count
-        with self.s.block() as builder, self.s.at(self.test):
+        count = self.state.outside.count
+        with self.state.block() as builder, self.state.at(self.test):
             self._open()
-            condition = self.s.atom(tested(self.s, evaluate(self.s, self.test)))
-            if self.s.outside.count != count:
-                refuse_in_test(self.s)
+            condition = self.state.atom(tested(self.state, evaluate(self.state, self.test)))
+            if self.state.outside.count != count:
+                refuse_in_test(self.state)
         return builder.finish(condition)
 
     def _stable(self, iteration: Iteration, names: list[str]) -> bool:
         """Return True if the headers subsume the values after the iteration; else widen them."""
-        s, stable, same = self.s, True, Same()
+        state, stable, same = self.state, True, Same()
         dead = iteration.tags == {DEAD}
         for level, final in enumerate(iteration.finals):
             for name in dict.fromkeys([*self.before[level], *final]):
@@ -189,8 +189,8 @@ class LoopReader:
                     self._carry(key)
                     stable = False
                 known = self.headers[key]
-                if not subsumes(s, known, end):
-                    self.headers[key] = widened(s, known, end, user_name(name), same)
+                if not subsumes(state, known, end):
+                    self.headers[key] = widened(state, known, end, user_name(name), same)
                     self.memory.renewed(key, known, self.headers[key], end)
                     stable = stable and self._is_bound_first(key, known, end)
         if dead:
@@ -200,11 +200,15 @@ class LoopReader:
 
     def _is_bound_first(self, key: Key, known: AbstractValue, end: AbstractValue) -> bool:
         """Return True if every iteration assigns the name before reading it."""
-        s, (level, name) = self.s, key
-        if not isinstance(known, Unbound) or name.startswith("%") or name in s.frames[level].missed:
+        state, (level, name) = self.state, key
+        if (
+            not isinstance(known, Unbound)
+            or name.startswith("%")
+            or name in state.frames[level].missed
+        ):
             return False
         values = values_of(end) if isinstance(end, Value | Structure | Code) else ()
-        sure = not any(v in s.partial or may_be_unbound(s, v) for v in values)
+        sure = not any(v in state.partial or may_be_unbound(state, v) for v in values)
         return sure and not list(mutable_parts(end))
 
     def _keeps_objects(self, iteration: Iteration) -> bool:
@@ -227,7 +231,7 @@ class LoopReader:
                 for key in self.headers:
                     self._carry(key)
                 return False
-        return not settle_aliases(self.s, rows)
+        return not settle_aliases(self.state, rows)
 
     def _memory_holds(self, iteration: Iteration) -> bool:
         """Return True if an iteration keeps the assumed memory; otherwise assume less."""
@@ -247,7 +251,7 @@ class LoopReader:
                 continue
             end = finals[level].get(name, UNBOUND)
             if _shares(rows, end):
-                self.headers[level, name] = Stale(end, self.s.builder.where)
+                self.headers[level, name] = Stale(end, self.state.builder.where)
                 changed = True
         return changed
 
@@ -256,7 +260,7 @@ class LoopReader:
         for (level, name), box in self.headers.items():
             start = self.before[level].get(name, UNBOUND)
             end = iteration.finals[level].get(name, UNBOUND)
-            yield (level, name), loop_variables(self.s, box, start, end, iteration.builder)
+            yield (level, name), loop_variables(self.state, box, start, end, iteration.builder)
 
 
 def _shares(rows: Rows, box: AbstractValue) -> bool:

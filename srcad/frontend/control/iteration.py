@@ -42,46 +42,46 @@ iterates(Holder)(entries)
 
 
 @iterates(RecordValue, Constant)
-def through_object(s: Machine, box: RecordValue | Constant) -> AbstractValue:
+def through_object(state: Machine, box: RecordValue | Constant) -> AbstractValue:
     """Return the iterable of a loop over an object, as its class defines it."""
     if runtime_keys.is_mapping(box):
-        return at_once(s, box)
-    made = special(s, box, "__iter__")
+        return at_once(state, box)
+    made = special(state, box, "__iter__")
     if made is None:
         return as_tuple(box)
     return (
-        lazy_iterables.prelude_generator(s, iterators.stepped, made)
+        lazy_iterables.prelude_generator(state, iterators.stepped, made)
         if isinstance(made, RecordValue)
         else made
     )
 
 
-def at_once(s: Machine, box: AbstractValue) -> AbstractValue:
+def at_once(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return a list of the items of an iterable that is consumed before anything else happens.
 
     The keys of a dict stay the same as long as somebody goes through them.
     """
-    return apply(s, read_attribute(s, box, "at_once"), (), {})
+    return apply(state, read_attribute(state, box, "at_once"), (), {})
 
 
 def gone_through(
-    s: Machine, function: Any, args: tuple[AbstractValue, ...]
+    state: Machine, function: Any, args: tuple[AbstractValue, ...]
 ) -> tuple[AbstractValue, ...]:
     """Return the arguments, with iterators for the objects that the function goes through."""
     if not any(isinstance(box, RecordValue | Holder) for box in args) or not is_hashable(function):
         return args
     if function is reversed:
-        return tuple(iterate(s, b) if isinstance(b, Holder) else as_tuple(b) for b in args)
+        return tuple(iterate(state, b) if isinstance(b, Holder) else as_tuple(b) for b in args)
     which = _ITERATING.get(function)
     if which is None or (function in (max, min) and len(args) > 1):
         return args
     places = range(len(args))[which]
     read = iterate if function in _LAZY else _items_of
-    return tuple(read(s, box) if k in places else box for k, box in enumerate(args))
+    return tuple(read(state, box) if k in places else box for k, box in enumerate(args))
 
 
-def _items_of(s: Machine, box: AbstractValue) -> AbstractValue:
+def _items_of(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return the iterable of a function that consumes it before it returns."""
     if isinstance(box, Holder):
         return box
-    return at_once(s, box) if is_of_library(box) else iterate(s, box)
+    return at_once(state, box) if is_of_library(box) else iterate(state, box)

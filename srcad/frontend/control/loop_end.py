@@ -19,7 +19,7 @@ from srcad.ir.substitute import substituted_block
 
 
 def finish(
-    s: Machine, reader: LoopReader, iteration: Iteration, seqs: Sequences | None
+    state: Machine, reader: LoopReader, iteration: Iteration, seqs: Sequences | None
 ) -> tuple[Value, ...]:
     """Append the loop and bind the carried names to its results."""
     groups = list(reader.carried(iteration))
@@ -46,7 +46,7 @@ def finish(
     inits = tuple(variable.init for variable in carried)
     if seqs is not None:
         body = Block((*seqs.items, *params), tuple(iteration.builder.ops), results)
-        outputs = s.builder.for_(
+        outputs = state.builder.for_(
             seqs.args, inits, body, backward=seqs.backward, segments=seqs.segments
         )
     else:
@@ -54,34 +54,34 @@ def finish(
         copies = {p: Value(p.type, p.hint) for p in params}
         test = renamed(iteration.test, copies)
         body = Block(params, tuple(iteration.builder.ops), results)
-        outputs = s.builder.while_(
+        outputs = state.builder.while_(
             inits, Block(tuple(copies.values()), test.ops, test.results), body
         )
-    loop = s.builder.ops[-1]
+    loop = state.builder.ops[-1]
     for variable, output in zip(carried, carried_outputs(loop), strict=True):  # type: ignore[arg-type]
         variable.output = output
     for variable, output in zip(gathered, collected_outputs(loop), strict=True):  # type: ignore[arg-type]
         output.hint = variable.param.hint
         variable.output = output
-    note_outputs(s, every, None if seqs is None else seqs.args)
+    note_outputs(state, every, None if seqs is None else seqs.args)
     tag = outputs[0] if RETURN in iteration.tags else None
-    _bind_outputs(s, reader, every, tag)
+    _bind_outputs(state, reader, every, tag)
     for variable in every:
         if isinstance(variable.output, Value) and reader.memory.is_bound_anew(
             variable, iteration.finals
         ):
-            no_trip = s.emit(operator.eq, outputs[1], Const(0))
-            s.either[variable.output] = reader.memory.before_or_after(variable, no_trip)
+            no_trip = state.emit(operator.eq, outputs[1], Const(0))
+            state.either[variable.output] = reader.memory.before_or_after(variable, no_trip)
     return outputs
 
 
 def _bind_outputs(
-    s: Machine, reader: LoopReader, every: list[LoopVariable], tag: Value | None
+    state: Machine, reader: LoopReader, every: list[LoopVariable], tag: Value | None
 ) -> None:
     """Bind the names to what a loop leaves; nothing is bound where its tag says ``return``."""
-    s.restore(reader.before)
+    state.restore(reader.before)
     outputs = {variable.param: variable.output for variable in every if variable.output is not None}
-    _note_outputs(s, every, tag)
+    _note_outputs(state, every, tag)
     memory = reader.memory
     memory.after(outputs)
     roots = {start: outputs.get(p, p) for start, p in memory.carried_roots(reader.headers).items()}
@@ -90,28 +90,28 @@ def _bind_outputs(
         if isinstance(leaf, Taken):
             if tag is None:
                 return memory.opened(leaf, roots)
-            goes_on = s.emit(operator.ne, tag, Const(RETURN))
-            return bound_if(s, goes_on, lambda: memory.opened(leaf, roots))
-        return s.box(outputs[leaf]) if isinstance(leaf, Value) and leaf in outputs else None
+            goes_on = state.emit(operator.ne, tag, Const(RETURN))
+            return bound_if(state, goes_on, lambda: memory.opened(leaf, roots))
+        return state.box(outputs[leaf]) if isinstance(leaf, Value) and leaf in outputs else None
 
     done: Done = {}
     for (level, name), header_ in reader.headers.items():
         box = mapped(header_, leave, done)
         if isinstance(box, Unbound):
-            s.frames[level].env.pop(name, None)
+            state.frames[level].env.pop(name, None)
         else:
-            s.frames[level].env[name] = box
-    settle_aliases(s, [((before,), after) for before, after in done.values()])
+            state.frames[level].env[name] = box
+    settle_aliases(state, [((before,), after) for before, after in done.values()])
 
 
-def _note_outputs(s: Machine, every: list[LoopVariable], tag: Value | None) -> None:
+def _note_outputs(state: Machine, every: list[LoopVariable], tag: Value | None) -> None:
     for variable in every:
         if variable.output is not None:
-            note_laid_out(s, variable.output, variable.init, variable.final)
-            if tag is not None and variable.final in s.partial:
-                s.partial.add(variable.output)  # where the function has returned there is none
-            if variable.param in s.active:
-                s.active.add(variable.output)
+            note_laid_out(state, variable.output, variable.init, variable.final)
+            if tag is not None and variable.final in state.partial:
+                state.partial.add(variable.output)  # where the function has returned there is none
+            if variable.param in state.active:
+                state.active.add(variable.output)
 
 
 def renamed(block: Block, names: dict[Value, Value]) -> Block:

@@ -57,7 +57,7 @@ UNROLL_LIMIT = 16
 FEW = 8  # a comprehension over a range of so few items is written out
 
 
-def unrolled_items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
+def unrolled_items(state: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
     """Return the items of a sequence of few things that are known one by one."""
     if isinstance(box, TupleValue | ListValue | DictValue):
         items = (
@@ -68,20 +68,20 @@ def unrolled_items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] 
         )
         return None if alike and len(items) > UNROLL_LIMIT else items
     if isinstance(box, IteratorValue):
-        return _unrolled_iterator(s, box)
+        return _unrolled_iterator(state, box)
     if isinstance(box, Constant) and not isinstance(box.value, range):
-        return of_constant(s, box)
+        return of_constant(state, box)
     return None
 
 
-def _unrolled_iterator(s: Machine, box: IteratorValue) -> tuple[AbstractValue, ...] | None:
+def _unrolled_iterator(state: Machine, box: IteratorValue) -> tuple[AbstractValue, ...] | None:
     only_range = all(isinstance(p, IteratorValue) and p.kind == "range" for p in box.parts)
     if box.kind != "range" and not only_range:
-        return static_items(s, box)
-    is_rule = s.root is None  # its loops go over arguments, one by one
-    if not s.in_comprehension and not is_rule:
+        return static_items(state, box)
+    is_rule = state.root is None  # its loops go over arguments, one by one
+    if not state.in_comprehension and not is_rule:
         return () if _is_empty_range(box) else None
-    items = static_items(s, box)
+    items = static_items(state, box)
     return items if items is not None and len(items) <= FEW else None
 
 
@@ -101,9 +101,9 @@ def looped_over(box: AbstractValue) -> list[AbstractValue]:
     return [box]
 
 
-def refuse_growing(s: Machine, node: ast.For) -> NoReturn:
+def refuse_growing(state: Machine, node: ast.For) -> NoReturn:
     """Refuse a loop over a list that its own body makes longer or shorter."""
-    s.refuse(
+    state.refuse(
         errors.MutationError,
         "cannot write into a list while looping over it",
         node=node.iter,
@@ -113,7 +113,7 @@ def refuse_growing(s: Machine, node: ast.For) -> NoReturn:
 
 
 def _item_now(
-    s: Machine, node: ast.For, held: AbstractValue, iterable: AbstractValue, index: int
+    state: Machine, node: ast.For, held: AbstractValue, iterable: AbstractValue, index: int
 ) -> AbstractValue:
     """Return the item of an iteration: what the loop runs over may have other items by now."""
     assert isinstance(held, TupleValue)
@@ -128,20 +128,20 @@ def _item_now(
         iterable = iterable.of
     if over is iterable:
         return items[index]
-    now = unrolled_items(s, over)
+    now = unrolled_items(state, over)
     if now is None and isinstance(over, Value):
-        return getitem(s, over, Constant(index))
+        return getitem(state, over, Constant(index))
     keys, keys_before = getattr(over, "keys", None), getattr(iterable, "keys", None)
     if now is None or len(now) != len(items) or keys != keys_before:
-        refuse_growing(s, node)
+        refuse_growing(state, node)
     return now[index]
 
 
 def unroll(
-    s: Machine, node: ast.For, iterable: AbstractValue, items: tuple[AbstractValue, ...]
+    state: Machine, node: ast.For, iterable: AbstractValue, items: tuple[AbstractValue, ...]
 ) -> None:
     """Read the body once per item."""
-    frame = s.frame
+    frame = state.frame
     name = f"%unrolled {id(node)}"
     # A trip may write into an item of a later one, or put another one in its place.
     over = iterable.of if isinstance(iterable, ViewValue) else iterable
@@ -149,27 +149,27 @@ def unroll(
 
     def trips(index: int) -> None:
         if index == len(items):
-            lower_statements(s, node.orelse)
+            lower_statements(state, node.orelse)
             return
-        assign(s, node.target, _item_now(s, node, frame.env[name], iterable, index))
-        lower_statements(s, node.body)
+        assign(state, node.target, _item_now(state, node, frame.env[name], iterable, index))
+        lower_statements(state, node.body)
         if isinstance(frame.exit, int):
             if frame.exit <= 1 and frame.exit != DEAD:
                 frame.ends(NONE)
                 trips(index + 1)
             return
         if 1 in frame.tags:
-            frame.exit = without_continue(s, frame.exit)
+            frame.exit = without_continue(state, frame.exit)
             frame.tags = (frame.tags - {1}) | {NONE}
         if NONE in frame.tags:
-            on_tag(s, frame.exit, NONE, lambda: trips(index + 1))
+            on_tag(state, frame.exit, NONE, lambda: trips(index + 1))
 
-    resized = len(s.objects.resized)
+    resized = len(state.objects.resized)
     trips(0)
-    if resizes(s, looped_over(iterable), resized):
-        refuse_growing(s, node)
+    if resizes(state, looped_over(iterable), resized):
+        refuse_growing(state, node)
     frame.env.pop(name, None)
-    after_break(s)
+    after_break(state)
 
 
 # Generators that a ``zip`` runs in step.
@@ -179,7 +179,7 @@ def unroll(
 
 
 @contextmanager
-def checked_interleaving(s: Machine, node: ast.For, iterable: AbstractValue) -> Iterator[None]:
+def checked_interleaving(state: Machine, node: ast.For, iterable: AbstractValue) -> Iterator[None]:
     """Read a loop over an iterable; refuse it if it changes what a list was made of before it."""
     parts = iterable.parts if isinstance(iterable, IteratorValue) and iterable.kind == "zip" else ()
     lazy = [part for part in parts if is_lazy(part)]
@@ -187,15 +187,15 @@ def checked_interleaving(s: Machine, node: ast.For, iterable: AbstractValue) -> 
     if not others or others == lazy:
         yield
         return
-    read = _names_read(s, others)
-    count, seen = len(s.writes), seen_now(s)
+    read = _names_read(state, others)
+    count, seen = len(state.writes), seen_now(state)
     yield
-    written = any(id(what) in seen for what, _, _ in s.writes[count:])
+    written = any(id(what) in seen for what, _, _ in state.writes[count:])
     if written or not read.isdisjoint(bound_in([node])):
-        refuse_listing(s)
+        refuse_listing(state)
 
 
-def _names_read(s: Machine, boxes: Iterable[AbstractValue]) -> set[str]:
+def _names_read(state: Machine, boxes: Iterable[AbstractValue]) -> set[str]:
     """Return the names that generators, and the functions that they call, may read."""
     found: set[str] = set()
     done: set[int] = set()
@@ -216,118 +216,122 @@ def _names_read(s: Machine, boxes: Iterable[AbstractValue]) -> set[str]:
         if node is not None:
             names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
             found |= names
-            todo += [held for name, held in s.reachable() if name in names]
+            todo += [held for name, held in state.reachable() if name in names]
     return found
 
 
 @executes(ast.For)
-def for_(s: Machine, node: ast.For) -> None:
+def for_(state: Machine, node: ast.For) -> None:
     """``for target in iterable: ... else: ...``."""
-    _loop_over(s, node, evaluate(s, node.iter))
+    _loop_over(state, node, evaluate(state, node.iter))
 
 
-def _loop_over(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
+def _loop_over(state: Machine, node: ast.For, iterable: AbstractValue) -> None:
     if isinstance(iterable, Choice):
-        read_either(s, iterable, lambda part: _loop_over(s, node, part))
+        read_either(state, iterable, lambda part: _loop_over(state, node, part))
         return
-    iterable = iterate(s, iterable)
+    iterable = iterate(state, iterable)
     if isinstance(iterable, Value):
-        iterable = s.box(iterable)
-    generator = one_shot(s, iterable)
+        iterable = state.box(iterable)
+    generator = one_shot(state, iterable)
     if generator is not None:
-        with checked_interleaving(s, node, iterable):
-            generated_for(s, node, generator)
+        with checked_interleaving(state, node, iterable):
+            generated_for(state, node, generator)
         return
-    items = unrolled_items(s, iterable)
+    items = unrolled_items(state, iterable)
     if items is not None:
-        unroll(s, node, iterable, items)
+        unroll(state, node, iterable, items)
         return
-    _at_run_time(s, node, iterable)
+    _at_run_time(state, node, iterable)
 
 
-def _at_run_time(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
+def _at_run_time(state: Machine, node: ast.For, iterable: AbstractValue) -> None:
     """Read a loop at run time, and read it again in another way where the first fails."""
     arrays = [b for b in looped_over(iterable) if isinstance(b, Value | ListValue)]
-    start, earlier = _Start(s), fixpoint_seeds(s, node.iter, "rows")
+    start, earlier = _Start(state), fixpoint_seeds(state, node.iter, "rows")
     if earlier:
-        _row_by_row(s, node, iterable, start)
+        _row_by_row(state, node, iterable, start)
         return
     try:
-        is_lost = dynamic_for(s, node, iterable)
+        is_lost = dynamic_for(state, node, iterable)
     except (NotConstant, errors.SrcadError) as problem:
         if isinstance(problem, errors.MutationError) and start.has_written(arrays):
             earlier["written"] = True
-            _row_by_row(s, node, iterable, start)
+            _row_by_row(state, node, iterable, start)
         else:
-            _trip_by_trip(s, node, iterable, start, problem)
+            _trip_by_trip(state, node, iterable, start, problem)
     else:
         if start.has_written(arrays):
             earlier["written"] = True
-            _row_by_row(s, node, iterable, start)
-        elif is_lost and (items := _few_items(s, iterable)) is not None:
+            _row_by_row(state, node, iterable, start)
+        elif is_lost and (items := _few_items(state, iterable)) is not None:
             start.again()
-            unroll(s, node, iterable, items)
+            unroll(state, node, iterable, items)
 
 
-def _few_items(s: Machine, iterable: AbstractValue) -> tuple[AbstractValue, ...] | None:
+def _few_items(state: Machine, iterable: AbstractValue) -> tuple[AbstractValue, ...] | None:
     """Return the items of a loop of few iterations that could be written out."""
-    items = static_items(s, iterable) if isinstance(iterable, IteratorValue) else None
+    items = static_items(state, iterable) if isinstance(iterable, IteratorValue) else None
     return items if items is not None and len(items) <= UNROLL_LIMIT else None
 
 
 def _trip_by_trip(
-    s: Machine,
+    state: Machine,
     node: ast.For,
     iterable: AbstractValue,
     start: _Start,
     problem: NotConstant | errors.SrcadError,
 ) -> None:
     """Unroll a short loop if its carried values have no one type or must be constants."""
-    if not isinstance(iterable, IteratorValue) or len(s.frames) != len(start.names):
+    if not isinstance(iterable, IteratorValue) or len(state.frames) != len(start.names):
         raise problem
-    items = _few_items(s, iterable)
+    items = _few_items(state, iterable)
     refused = problem.error if isinstance(problem, NotConstant) else problem
     if items is None:
         raise refused from None
     start.again()
-    unroll(s, node, iterable, items)
+    unroll(state, node, iterable, items)
 
 
 class _Start:
     """The state before a loop, to read it in another way."""
 
-    def __init__(self, s: Machine) -> None:
-        self.s = s
-        self.names, self.count, self.where = s.snapshot(), len(s.builder.ops), s.builder.where
-        self.builder, self.depth = s.builder, len(s.frames)
-        self.written, self.wanted = len(s.written_objects), len(s.objects.wanted)
-        self.objects = s.objects.copy()
+    def __init__(self, state: Machine) -> None:
+        self.state = state
+        self.names, self.count, self.where = (
+            state.snapshot(),
+            len(state.builder.ops),
+            state.builder.where,
+        )
+        self.builder, self.depth = state.builder, len(state.frames)
+        self.written, self.wanted = len(state.written_objects), len(state.objects.wanted)
+        self.objects = state.objects.copy()
 
     def again(self) -> None:
         """Forget what was read since."""
-        s = self.s
-        del s.frames[self.depth :]
-        s.builder = self.builder
-        s.restore(self.names)
-        s.objects = self.objects.copy()
-        del s.builder.ops[self.count :]
-        s.builder.where = self.where
-        s.frame.ends(NONE)
+        state = self.state
+        del state.frames[self.depth :]
+        state.builder = self.builder
+        state.restore(self.names)
+        state.objects = self.objects.copy()
+        del state.builder.ops[self.count :]
+        state.builder.where = self.where
+        state.frame.ends(NONE)
 
     def has_written(self, arrays: Sequence[AbstractValue]) -> bool:
         """Return True if any of these arrays, or an item of these lists, was written into since."""
-        s = self.s
-        objects = frozenset(s.written_objects[self.written :])
-        wanted = s.objects.wanted[self.wanted :]
+        state = self.state
+        objects = frozenset(state.written_objects[self.written :])
+        wanted = state.objects.wanted[self.wanted :]
         return any(
             a in wanted
-            or (isinstance(a, Value) and bool(origin(s, a).objects & objects))
-            or (isinstance(a, Value) and any(of_family(s, a, box) for box in wanted))
+            or (isinstance(a, Value) and bool(origin(state, a).objects & objects))
+            or (isinstance(a, Value) and any(of_family(state, a, box) for box in wanted))
             for a in arrays
         )
 
 
-def _row_by_row(s: Machine, node: ast.For, iterable: AbstractValue, start: _Start) -> None:
+def _row_by_row(state: Machine, node: ast.For, iterable: AbstractValue, start: _Start) -> None:
     """Read a loop over an array that its body writes into: rows are read as iterations start."""
     start.again()
     names: list[str] = []
@@ -337,34 +341,34 @@ def _row_by_row(s: Machine, node: ast.For, iterable: AbstractValue, start: _Star
             return None
         name = f"%rows {id(node)} {len(names)}"
         names.append(name)
-        s.frame.env[name] = box
+        state.frame.env[name] = box
         return IteratorValue("rows", (box, Constant(name)))
 
-    dynamic_for(s, node, mapped(iterable, by_index))
+    dynamic_for(state, node, mapped(iterable, by_index))
     for name in names:
-        s.frame.env.pop(name, None)
+        state.frame.env.pop(name, None)
 
 
-def generated_for(s: Machine, node: ast.For, generator: GeneratorValue) -> None:
+def generated_for(state: Machine, node: ast.For, generator: GeneratorValue) -> None:
     """Read a loop over a generator: its body, with the loop's at every ``yield``."""
-    if s.frame.handlers:
-        refuse_in_steps(s, node.iter)
-    left, tags, endless = consume(s, node, generator)
+    if state.frame.handlers:
+        refuse_in_steps(state, node.iter)
+    left, tags, endless = consume(state, node, generator)
     if isinstance(left, Value):
-        after_loop(s, node.orelse, left, tags, endless=endless)
+        after_loop(state, node.orelse, left, tags, endless=endless)
         return
     assert isinstance(left, Constant)
-    s.frame.ends(left.value)
+    state.frame.ends(left.value)
     if left.value != NONE:
-        after_break(s)
+        after_break(state)
     elif endless:
         raise Unreachable
     else:
-        lower_statements(s, node.orelse)
+        lower_statements(state, node.orelse)
 
 
 def _refuse_written(
-    s: Machine, node: ast.For, reader: LoopReader, over: list[AbstractValue], resized: int
+    state: Machine, node: ast.For, reader: LoopReader, over: list[AbstractValue], resized: int
 ) -> None:
     """Refuse a loop over a list that its body makes longer or shorter.
 
@@ -373,59 +377,59 @@ def _refuse_written(
     by_index = any(isinstance(box, Constant) for box in over)
     starts = {key: reader.before[key[0]].get(key[1], UNBOUND) for key in reader.headers}
     headers = [reader.headers[key] for key, box in starts.items() if box in over]
-    if resizes(s, [*over, *headers], resized):
-        refuse_growing(s, node)
-    if not by_index and any(header in s.written for header in headers):
-        s.objects.wanted += over
-        refuse_growing(s, node)
+    if resizes(state, [*over, *headers], resized):
+        refuse_growing(state, node)
+    if not by_index and any(header in state.written for header in headers):
+        state.objects.wanted += over
+        refuse_growing(state, node)
 
 
-def dynamic_for(s: Machine, node: ast.For, iterable: AbstractValue) -> bool:
+def dynamic_for(state: Machine, node: ast.For, iterable: AbstractValue) -> bool:
     """Return a loop with a run-time number of iterations; True if it leaves unknown functions."""
-    seqs = sequences(s, iterable, node.iter)
+    seqs = sequences(state, iterable, node.iter)
 
     def read() -> None:
-        assign(s, node.target, seqs.target(s, node.target))
-        lower_statements(s, node.body)
+        assign(state, node.target, seqs.target(state, node.target))
+        lower_statements(state, node.body)
 
-    reader, resized = LoopReader(s, node, read), len(s.objects.resized)
+    reader, resized = LoopReader(state, node, read), len(state.objects.resized)
     iteration = reader.settle()
-    _refuse_written(s, node, reader, looped_over(iterable), resized)
-    outputs = finish(s, reader, iteration, seqs)
-    after_loop(s, node.orelse, outputs[0], iteration.tags, endless=False)
+    _refuse_written(state, node, reader, looped_over(iterable), resized)
+    outputs = finish(state, reader, iteration, seqs)
+    after_loop(state, node.orelse, outputs[0], iteration.tags, endless=False)
     return any(isinstance(box, Conflict) for box in reader.headers.values())
 
 
 @executes(ast.While)
-def while_(s: Machine, node: ast.While) -> None:
+def while_(state: Machine, node: ast.While) -> None:
     """``while test: ... else: ...``."""
     walrus = any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test))
-    if walrus or (s.frame.handlers and not isinstance(node.test, ast.Constant)):
-        node = _without_walrus(s, node)
-    reader = LoopReader(s, node, lambda: lower_statements(s, node.body), node.test)
-    first = truth(s, lower_quietly(s, node.test))
+    if walrus or (state.frame.handlers and not isinstance(node.test, ast.Constant)):
+        node = _without_walrus(state, node)
+    reader = LoopReader(state, node, lambda: lower_statements(state, node.body), node.test)
+    first = truth(state, lower_quietly(state, node.test))
     if first is False:
-        lower_statements(s, node.orelse)
+        lower_statements(state, node.orelse)
         return
     iteration = reader.settle()
     assert iteration.test is not None
     condition = iteration.test.results[0]
     endless = isinstance(condition, Const) and bool(condition.value)
-    outputs = finish(s, reader, iteration, None)
-    after_loop(s, node.orelse, outputs[0], iteration.tags, endless=endless)
+    outputs = finish(state, reader, iteration, None)
+    after_loop(state, node.orelse, outputs[0], iteration.tags, endless=endless)
 
 
-def lower_quietly(s: Machine, node: ast.expr) -> AbstractValue:
+def lower_quietly(state: Machine, node: ast.expr) -> AbstractValue:
     """Read an expression into nowhere, to see whether its value is known at compile time."""
     if not isinstance(node, ast.Constant):
-        return UNBOUND if not isinstance(node, ast.Name) else evaluate(s, node)
-    return evaluate(s, node)
+        return UNBOUND if not isinstance(node, ast.Name) else evaluate(state, node)
+    return evaluate(state, node)
 
 
-def _without_walrus(s: Machine, node: ast.While) -> ast.While:
+def _without_walrus(state: Machine, node: ast.While) -> ast.While:
     """``while (x := f()) > 0: body`` as ``while True: if not test: break; body``."""
     if node.orelse:
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot read 'while ... else' whose test binds a name",
             why="the test runs once more than the body.",
@@ -440,10 +444,10 @@ def _without_walrus(s: Machine, node: ast.While) -> ast.While:
 
 
 def after_loop(
-    s: Machine, orelse: list[ast.stmt], tag: Value, tags: frozenset[int], *, endless: bool
+    state: Machine, orelse: list[ast.stmt], tag: Value, tags: frozenset[int], *, endless: bool
 ) -> None:
     """``else`` runs unless the loop was left; an inner ``return`` goes on outward."""
-    frame = s.frame
+    frame = state.frame
     leaving = outward_tags(tags) | (tags & {BREAK})
     if endless and not leaving:
         raise Unreachable
@@ -452,11 +456,11 @@ def after_loop(
         return
     if not leaving:
         frame.ends(NONE)
-        lower_statements(s, orelse)
+        lower_statements(state, orelse)
         return
     frame.exit, frame.tags = tag, frozenset(leaving | ({NONE} if not endless else frozenset()))
     if orelse and not endless:
-        stays = s.emit(operator.lt, tag, Const(BREAK))
-        frame.exit = choice(s, stays, Const(NONE), tag)
-        on_tag(s, frame.exit, NONE, lambda: lower_statements(s, orelse))
-    after_break(s)
+        stays = state.emit(operator.lt, tag, Const(BREAK))
+        frame.exit = choice(state, stays, Const(NONE), tag)
+        on_tag(state, frame.exit, NONE, lambda: lower_statements(state, orelse))
+    after_break(state)

@@ -37,92 +37,92 @@ Finish = Callable[[AbstractValue | None], None]
 
 # ------------------------------------------------------------------------------ try
 @executes(ast.Try)
-def try_(s: Machine, node: ast.Try) -> None:
+def try_(state: Machine, node: ast.Try) -> None:
     """``try: ... except ...: ... else: ... finally: ...``."""
     if not node.finalbody:
-        _with_clauses(s, node)
+        _with_clauses(state, node)
         return
 
     def body() -> None:
         if node.handlers:
-            _with_clauses(s, node)
+            _with_clauses(state, node)
         else:
-            lower_statements(s, node.body)
+            lower_statements(state, node.body)
 
     def finish(error: AbstractValue | None) -> None:
-        lower_statements(s, node.finalbody)
+        lower_statements(state, node.finalbody)
 
     inner = [*node.body, *node.orelse, *(n for h in node.handlers for n in h.body)]
-    if s.frame.consumer is not None and s.frame.consumer.managed:
-        inner += s.frame.consumer.managed.body
-    protected(s, inner, body, finish, node.finalbody)
+    if state.frame.consumer is not None and state.frame.consumer.managed:
+        inner += state.frame.consumer.managed.body
+    protected(state, inner, body, finish, node.finalbody)
 
 
-def _with_clauses(s: Machine, node: ast.Try) -> None:
-    clauses = [(_classes(s, h), h) for h in node.handlers]
+def _with_clauses(state: Machine, node: ast.Try) -> None:
+    clauses = [(_classes(state, h), h) for h in node.handlers]
     catches = tuple(dict.fromkeys(c for classes, _ in clauses for c in classes))
 
     def handle(error: AbstractValue) -> None:
-        s.frame.env[DONE] = Constant(False)
-        _dispatch(s, clauses, error, surely=not s.frame.handlers)
+        state.frame.env[DONE] = Constant(False)
+        _dispatch(state, clauses, error, surely=not state.frame.handlers)
 
     def body() -> None:
-        s.frame.env[DONE] = Constant(True)
-        lower_statements(s, node.body)
+        state.frame.env[DONE] = Constant(True)
+        lower_statements(state, node.body)
 
-    earlier = fixpoint_seeds(s, node, "attempts")
+    earlier = fixpoint_seeds(state, node, "attempts")
     if not earlier:
-        before = s.snapshot()
-        branch = read_region(s, body)
+        before = state.snapshot()
+        branch = read_region(state, body)
         for env in (before[-1], branch.envs[-1]):
             done = env.pop(DONE, None)
-        if fails_as_one(s, node.body, before, branch, _readers(s, node)):
+        if fails_as_one(state, node.body, before, branch, _readers(state, node)):
             branch.envs[-1][DONE] = done or Constant(True)
-            outward = (c for classes in s.frame.handlers for c in classes)
-            settle_region(s, branch, tuple(dict.fromkeys((*catches, *outward))), handle)
-            _completed(s, node)
+            outward = (c for classes in state.frame.handlers for c in classes)
+            settle_region(state, branch, tuple(dict.fromkeys((*catches, *outward))), handle)
+            _completed(state, node)
             return
-        s.restore(before)
+        state.restore(before)
         earlier["several"] = True
-    tag, error = in_regions(s, catches, lambda: lower_statements(s, node.body))
+    tag, error = in_regions(state, catches, lambda: lower_statements(state, node.body))
     if node.orelse:
-        on_exit(s, NONE, lambda: lower_statements(s, node.orelse))
-    surely = not s.frame.handlers and not may_pass_on(node.body)
-    on_exit(s, tag, lambda: _dispatch(s, clauses, error(), surely=surely))
+        on_exit(state, NONE, lambda: lower_statements(state, node.orelse))
+    surely = not state.frame.handlers and not may_pass_on(node.body)
+    on_exit(state, tag, lambda: _dispatch(state, clauses, error(), surely=surely))
     error()
 
 
-def _readers(s: Machine, node: ast.Try) -> Statements | None:
+def _readers(state: Machine, node: ast.Try) -> Statements | None:
     """Return the statements that run after a failure, where every clause leaves the function."""
     ends = [h.body[-1] for h in node.handlers]
-    if s.frame.handlers or not all(isinstance(e, ast.Return | ast.Raise) for e in ends):
+    if state.frame.handlers or not all(isinstance(e, ast.Return | ast.Raise) for e in ends):
         return None
     return [part for h in node.handlers for part in h.body]
 
 
-def _completed(s: Machine, node: ast.Try) -> None:
+def _completed(state: Machine, node: ast.Try) -> None:
     """``else``: where the body came to its end."""
-    done = flag(s, DONE)
+    done = flag(state, DONE)
     if not node.orelse:
         return
     again = ast.copy_location(ast.If(Deferred(lambda _: done), node.orelse, []), node.orelse[0])
     ast.copy_location(again.test, node.orelse[0])
-    on_exit(s, NONE, lambda: _lower_if(s, again))
+    on_exit(state, NONE, lambda: _lower_if(state, again))
 
 
-def _lower_if(s: Machine, node: ast.If) -> None:
-    lower_if(s, node, [], lower_statements)
+def _lower_if(state: Machine, node: ast.If) -> None:
+    lower_if(state, node, [], lower_statements)
 
 
-def _classes(s: Machine, handler: ast.ExceptHandler) -> Classes:
+def _classes(state: Machine, handler: ast.ExceptHandler) -> Classes:
     """Return the classes that a clause catches."""
     if handler.type is None:
         return (BaseException,)
-    box = evaluate(s, handler.type)
-    found = known(s, box, "an exception class", handler.type)
+    box = evaluate(state, handler.type)
+    found = known(state, box, "an exception class", handler.type)
     classes = found if isinstance(found, tuple) else (found,)
     if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot read this 'except' clause",
             node=handler.type,
@@ -133,7 +133,7 @@ def _classes(s: Machine, handler: ast.ExceptHandler) -> Classes:
 
 
 def _dispatch(
-    s: Machine,
+    state: Machine,
     clauses: list[tuple[Classes, ast.ExceptHandler]],
     error: AbstractValue,
     *,
@@ -144,29 +144,29 @@ def _dispatch(
     `surely` one of them fits.
     """
     if not clauses:
-        leave(s, error)
+        leave(state, error)
         return
     (classes, handler), *others = clauses
     if surely and not others:
-        _handled(s, handler, error)
+        _handled(state, handler, error)
         return
-    test = apply(s, Constant(isinstance), (error, Constant(classes)), {})
-    fits = DeferredSteps(lambda s: _handled(s, handler, error))
-    passes = DeferredSteps(lambda s: _dispatch(s, others, error, surely=surely))
+    test = apply(state, Constant(isinstance), (error, Constant(classes)), {})
+    fits = DeferredSteps(lambda state: _handled(state, handler, error))
+    passes = DeferredSteps(lambda state: _dispatch(state, others, error, surely=surely))
     chosen = ast.If(Deferred(lambda _: test), [fits], [passes])
     for part in (fits, passes, chosen, chosen.test):
         ast.copy_location(part, handler)
-    _lower_if(s, chosen)
+    _lower_if(state, chosen)
 
 
-def _handled(s: Machine, handler: ast.ExceptHandler, error: AbstractValue) -> None:
+def _handled(state: Machine, handler: ast.ExceptHandler, error: AbstractValue) -> None:
     """Read the statements of a clause, after which its name is unbound."""
-    frame = s.frame
+    frame = state.frame
     if handler.name is not None:
-        bind(s, handler.name, error)
+        bind(state, handler.name, error)
     errors_, frame.errors = frame.errors, (*frame.errors, error)
     try:
-        lower_statements(s, handler.body)
+        lower_statements(state, handler.body)
     finally:
         frame.errors = errors_
     if handler.name is not None:
@@ -175,7 +175,7 @@ def _handled(s: Machine, handler: ast.ExceptHandler, error: AbstractValue) -> No
 
 # ------------------------------------------------------------------------------ finally, with
 def protected(
-    s: Machine,
+    state: Machine,
     nodes: Statements,
     body: Callable[[], None],
     finish: Finish,
@@ -184,32 +184,35 @@ def protected(
     told: bool = False,
 ) -> None:
     """Read a body after which something runs on every path; `told` of the exception, if any."""
-    before, everything = s.snapshot(), (BaseException,)
+    before, everything = state.snapshot(), (BaseException,)
 
     def handle(error: AbstractValue) -> None:
         finish(error)
-        on_exit(s, NONE, lambda: leave(s, error))
+        on_exit(state, NONE, lambda: leave(state, error))
 
-    with _kept_names(s.frame, readers):
-        branch = read_region(s, body)
-        one = fails_as_one(s, nodes, before, branch, None if s.frame.handlers else readers)
+    with _kept_names(state.frame, readers):
+        branch = read_region(state, body)
+        one = fails_as_one(state, nodes, before, branch, None if state.frame.handlers else readers)
         if one:
-            hands_on = bool(s.frame.handlers)
+            hands_on = bool(state.frame.handlers)
             settle_region(
-                s, branch, everything, (lambda error: leave(s, error)) if hands_on else handle
+                state,
+                branch,
+                everything,
+                (lambda error: leave(state, error)) if hands_on else handle,
             )
         else:
-            s.restore(before)
-            tag, raised = in_regions(s, everything, body)
-    if one and s.frame.handlers:
-        tag = RAISED + len(s.frame.handlers) - 1
-        _end(s, tag, s.frame.env.get(f"{ERROR}{tag}", Constant(None)), finish, told=told)
+            state.restore(before)
+            tag, raised = in_regions(state, everything, body)
+    if one and state.frame.handlers:
+        tag = RAISED + len(state.frame.handlers) - 1
+        _end(state, tag, state.frame.env.get(f"{ERROR}{tag}", Constant(None)), finish, told=told)
     elif one:
-        _finish(s, finish)
+        _finish(state, finish)
     else:
         error = raised()
-        _end(s, tag, error, finish, told=told)
-        on_exit(s, tag, lambda: leave(s, error))
+        _end(state, tag, error, finish, told=told)
+        on_exit(state, tag, lambda: leave(state, error))
 
 
 @contextlib.contextmanager
@@ -222,17 +225,17 @@ def _kept_names(frame: Frame, readers: Statements) -> Iterator[None]:
         frame.awaited -= bool(readers)
 
 
-def _end(s: Machine, tag: int, error: AbstractValue, finish: Finish, *, told: bool) -> None:
+def _end(state: Machine, tag: int, error: AbstractValue, finish: Finish, *, told: bool) -> None:
     """Read code that runs on every path, also on those that failed."""
-    if told and tag in s.frame.tags:
-        _told(s, tag, error, finish)
+    if told and tag in state.frame.tags:
+        _told(state, tag, error, finish)
     else:
-        _finish(s, finish)
+        _finish(state, finish)
 
 
-def _finish(s: Machine, finish: Finish) -> None:
+def _finish(state: Machine, finish: Finish) -> None:
     """Run the end, then leave as before, unless it leaves by itself."""
-    frame = s.frame
+    frame = state.frame
     exit_, tags = frame.exit, frame.tags
 
     def as_before() -> None:
@@ -240,17 +243,17 @@ def _finish(s: Machine, finish: Finish) -> None:
 
     frame.ends(NONE)
     finish(None)
-    on_exit(s, NONE, as_before)
+    on_exit(state, NONE, as_before)
 
 
-def _told(s: Machine, tag: int, error: AbstractValue, finish: Finish) -> None:
+def _told(state: Machine, tag: int, error: AbstractValue, finish: Finish) -> None:
     """Run an end that is told of the failure, which is known by its tag."""
-    frame = s.frame
+    frame = state.frame
     exit_, tags = frame.exit, frame.tags
     frame.ends(NONE)
     if isinstance(exit_, Value):
-        failed = s.emit(operator.eq, exit_, Const(tag))
-        choose(s, failed, lambda: _ended(finish, error), lambda: _ended(finish, None))
+        failed = state.emit(operator.eq, exit_, Const(tag))
+        choose(state, failed, lambda: _ended(finish, error), lambda: _ended(finish, None))
     else:
         finish(error)
     frame.exit, frame.tags = exit_, tags

@@ -45,21 +45,21 @@ Leave = Callable[..., AbstractValue]
 
 
 @executes(ast.With)
-def with_(s: Machine, node: ast.With) -> None:
+def with_(state: Machine, node: ast.With) -> None:
     """``with manager as target: ...``: entered and left once, also when the body fails."""
-    _entered(s, node, 0)
+    _entered(state, node, 0)
 
 
-def _entered(s: Machine, node: ast.With, k: int) -> None:
+def _entered(state: Machine, node: ast.With, k: int) -> None:
     """Read the items from the one at a position on, and the body."""
     if k == len(node.items):
-        lower_statements(s, node.body)
+        lower_statements(state, node.body)
         return
     call = node.items[k].context_expr
-    callee = evaluate(s, call.func) if isinstance(call, ast.Call) else None
+    callee = evaluate(state, call.func) if isinstance(call, ast.Call) else None
     handler = manager_of(callee.value) if isinstance(callee, Constant) else None
-    if handler is None or not handler(s, node, k):
-        _managed(s, node, k)
+    if handler is None or not handler(state, node, k):
+        _managed(state, node, k)
 
 
 def rest_of(node: ast.With, k: int) -> Statements:
@@ -71,42 +71,43 @@ def rest_of(node: ast.With, k: int) -> Statements:
 
 
 @manages(contextlib.nullcontext)
-def _given(s: Machine, node: ast.With, k: int) -> bool:
+def _given(state: Machine, node: ast.With, k: int) -> bool:
     """``with contextlib.nullcontext(value) as target: ...``."""
     item, call = node.items[k], node.items[k].context_expr
     assert isinstance(call, ast.Call)
 
     def enter() -> None:
         given = [*call.args, *(k.value for k in call.keywords)]
-        _bind_target(s, item, evaluate(s, given[0]) if given else Constant(None))
+        _bind_target(state, item, evaluate(state, given[0]) if given else Constant(None))
 
-    _entered_then(s, enter, partial(_entered, s, node, k + 1))
+    _entered_then(state, enter, partial(_entered, state, node, k + 1))
     return True
 
 
 @manages(np.errstate)
-def _under_errstate(s: Machine, node: ast.With, k: int) -> bool:
+def _under_errstate(state: Machine, node: ast.With, k: int) -> bool:
     """``with np.errstate(...)``: the settings go with the place of every op inside."""
     call = node.items[k].context_expr
     assert isinstance(call, ast.Call)
     if node.items[k].optional_vars is not None:
         return False
     settings = {
-        str(k.arg): known(s, evaluate(s, k.value), "a setting", k.value) for k in call.keywords
+        str(k.arg): known(state, evaluate(state, k.value), "a setting", k.value)
+        for k in call.keywords
     }
-    before = s.builder.where
+    before = state.builder.where
     place = before or Location("", 0)
     merged = tuple({**dict(place.errstate), **settings}.items())
-    s.builder.where = replace(place, errstate=merged)
+    state.builder.where = replace(place, errstate=merged)
     try:
-        _entered(s, node, k + 1)
+        _entered(state, node, k + 1)
     finally:
-        s.builder.where = before
+        state.builder.where = before
     return True
 
 
 @manages(contextlib.suppress)
-def _suppressed(s: Machine, node: ast.With, k: int) -> bool:
+def _suppressed(state: Machine, node: ast.With, k: int) -> bool:
     """``with contextlib.suppress(...)``: a ``try`` with an empty clause."""
     call = node.items[k].context_expr
     assert isinstance(call, ast.Call)
@@ -115,29 +116,29 @@ def _suppressed(s: Machine, node: ast.With, k: int) -> bool:
     for part in (clause, clause.type, clause.body[0], made):
         if part is not None and not hasattr(part, "lineno"):
             ast.copy_location(part, node)
-    lower_statements(s, [made])
+    lower_statements(state, [made])
     return True
 
 
-def _managed(s: Machine, node: ast.With, k: int) -> None:
+def _managed(state: Machine, node: ast.With, k: int) -> None:
     """Any other manager."""
-    item, inside = node.items[k], partial(_entered, s, node, k + 1)
+    item, inside = node.items[k], partial(_entered, state, node, k + 1)
     name, is_read = f"%manager {id(item)}", False
     own: list[AbstractValue] = []
 
     def enter() -> None:
         nonlocal is_read
-        manager = evaluate(s, item.context_expr)
+        manager = evaluate(state, item.context_expr)
         if isinstance(manager, GeneratorValue):
-            s.frame.env[name] = manager
+            state.frame.env[name] = manager
             return
-        is_read = isinstance(manager, RecordValue) and _matters(s, manager)
+        is_read = isinstance(manager, RecordValue) and _matters(state, manager)
         if is_read:
-            s.frame.env[name] = manager
-            _bind_target(s, item, _own_method(s, item, manager, "__enter__"))
+            state.frame.env[name] = manager
+            _bind_target(state, item, _own_method(state, item, manager, "__enter__"))
             return
-        if s.is_active(manager):
-            s.refuse(
+        if state.is_active(manager):
+            state.refuse(
                 errors.UnsupportedSyntaxError,
                 "cannot differentiate through this 'with'",
                 node=item.context_expr,
@@ -145,89 +146,91 @@ def _managed(s: Machine, node: ast.With, k: int) -> None:
                 help=("give it a constant:  srcad.stop_gradient(x)",),
             )
         own.append(manager)
-        s.frame.env[name] = manager = _at_hand(s, manager)
-        _bind_target(s, item, _method(s, manager, "__enter__"))
+        state.frame.env[name] = manager = _at_hand(state, manager)
+        _bind_target(state, item, _method(state, manager, "__enter__"))
 
     def leave_own(*args: AbstractValue) -> AbstractValue:
-        return _own_method(s, item, s.frame.env[name], "__exit__", *args)
+        return _own_method(state, item, state.frame.env[name], "__exit__", *args)
 
     def run() -> None:
-        manager = s.frame.env[name]
+        manager = state.frame.env[name]
         if isinstance(manager, GeneratorValue):
-            if s.frame.handlers:
-                refuse_in_steps(s, item.context_expr)
-            manage(s, node, manager, lambda value: _given_to(s, item, value, inside))
-            s.frame.env.pop(name, None)
+            if state.frame.handlers:
+                refuse_in_steps(state, item.context_expr)
+            manage(state, node, manager, lambda value: _given_to(state, item, value, inside))
+            state.frame.env.pop(name, None)
             return
         if is_read:
             last: list[ast.stmt] = [ast.Expr(ast.Name(name, ast.Load()))]
-            protected(s, node.body, inside, partial(_left, s, item, leave_own), last, told=True)
-            s.frame.env.pop(name, None)
+            protected(
+                state, node.body, inside, partial(_left, state, item, leave_own), last, told=True
+            )
+            state.frame.env.pop(name, None)
             return
-        leave = partial(_method, s, s.frame.env.pop(name), "__exit__")
-        then = partial(_then_left, s, own, inside)
-        protected(s, node.body, then, partial(_left, s, item, leave), [], told=True)
+        leave = partial(_method, state, state.frame.env.pop(name), "__exit__")
+        then = partial(_then_left, state, own, inside)
+        protected(state, node.body, then, partial(_left, state, item, leave), [], told=True)
 
-    _entered_then(s, enter, run)
+    _entered_then(state, enter, run)
 
 
 def _given_to(
-    s: Machine, item: ast.withitem, value: AbstractValue, inside: Callable[[], None]
+    state: Machine, item: ast.withitem, value: AbstractValue, inside: Callable[[], None]
 ) -> None:
-    _bind_target(s, item, value)
+    _bind_target(state, item, value)
     inside()
 
 
-def _entered_then(s: Machine, enter: Callable[[], None], run: Callable[[], None]) -> None:
+def _entered_then(state: Machine, enter: Callable[[], None], run: Callable[[], None]) -> None:
     """Enter, then run, unless a clause around it has caught a failure of the former."""
-    if s.frame.handlers:
-        in_region(s, enter)
-        on_exit(s, NONE, run)
+    if state.frame.handlers:
+        in_region(state, enter)
+        on_exit(state, NONE, run)
         return
     enter()
     run()
 
 
-def _then_left(s: Machine, managers: list[AbstractValue], inside: Callable[[], None]) -> None:
+def _then_left(state: Machine, managers: list[AbstractValue], inside: Callable[[], None]) -> None:
     """Read what is inside, after which the managers may write once more."""
     inside()
     for manager in managers:
         if isinstance(manager, RecordValue):
-            entered_alone(s, manager.cls, manager.items)
+            entered_alone(state, manager.cls, manager.items)
 
 
-def _matters(s: Machine, manager: RecordValue) -> bool:
+def _matters(state: Machine, manager: RecordValue) -> bool:
     """Return True if what the methods of an object made here do to it may be read later on."""
-    if s.is_active(manager) or any(held is manager for _, held in s.reachable()):
+    if state.is_active(manager) or any(held is manager for _, held in state.reachable()):
         return True
-    if manager.cls not in s.outside.unread:
-        entered_alone(s, manager.cls, manager.items)
-    return manager.cls in s.outside.unread
+    if manager.cls not in state.outside.unread:
+        entered_alone(state, manager.cls, manager.items)
+    return manager.cls in state.outside.unread
 
 
-def _at_hand(s: Machine, manager: AbstractValue) -> AbstractValue:
+def _at_hand(state: Machine, manager: AbstractValue) -> AbstractValue:
     """Return a manager whose methods run at the call, unless they write what is read here."""
-    return manager if _writes_outside(s, manager) else s.box(s.atom(manager))
+    return manager if _writes_outside(state, manager) else state.box(state.atom(manager))
 
 
-def _writes_outside(s: Machine, manager: AbstractValue) -> bool:
+def _writes_outside(state: Machine, manager: AbstractValue) -> bool:
     """Return True if entering or leaving an object outside writes what may be read later on."""
     if not isinstance(manager, Constant) or manager.path is None:
         return False
     methods = [getattr(type(manager.value), name, None) for name in ("__enter__", "__exit__")]
     return all(isinstance(m, FunctionType) for m in methods) and any(
-        changes_outside(s, m, (manager,)) for m in methods if isinstance(m, FunctionType)
+        changes_outside(state, m, (manager,)) for m in methods if isinstance(m, FunctionType)
     )
 
 
 def _own_method(
-    s: Machine, item: ast.withitem, manager: AbstractValue, name: str, *args: AbstractValue
+    state: Machine, item: ast.withitem, manager: AbstractValue, name: str, *args: AbstractValue
 ) -> AbstractValue:
     """``manager.name(...)`` of an object made here: it is read."""
-    found = special(s, manager, name, *args)
+    found = special(state, manager, name, *args)
     assert isinstance(manager, RecordValue)
     if found is None:
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot differentiate through this 'with'",
             node=item.context_expr,
@@ -237,33 +240,35 @@ def _own_method(
     return found
 
 
-def _left(s: Machine, item: ast.withitem, leave: Leave, error: AbstractValue | None) -> None:
+def _left(state: Machine, item: ast.withitem, leave: Leave, error: AbstractValue | None) -> None:
     """``manager.__exit__(...)``: told of the exception, which it must not keep to itself."""
-    with s.at(item.context_expr):
+    with state.at(item.context_expr):
         none = Constant(None)
         if error is None:
             leave(none, none, none)
             return
-        kind = s.emit(type, error, type=OPAQUE)
-        trace = s.field(error, "__traceback__", type=OPAQUE)
+        kind = state.emit(type, error, type=OPAQUE)
+        trace = state.field(error, "__traceback__", type=OPAQUE)
         swallowed = leave(kind, error, trace)
-        sentence = f"a context manager kept an exception to itself in {s.user_frame.name!r}"
+        sentence = f"a context manager kept an exception to itself in {state.user_frame.name!r}"
 
         def refuse() -> AbstractValue:
-            s.emit(undecided, Const(sentence), effect=True)
+            state.emit(undecided, Const(sentence), effect=True)
             return Constant(None)
 
-        choose(s, s.atom(swallowed), refuse, lambda: Constant(None))
+        choose(state, state.atom(swallowed), refuse, lambda: Constant(None))
 
 
-def _bind_target(s: Machine, item: ast.withitem, box: AbstractValue) -> None:
+def _bind_target(state: Machine, item: ast.withitem, box: AbstractValue) -> None:
     if item.optional_vars is not None:
-        assign(s, item.optional_vars, box)
+        assign(state, item.optional_vars, box)
 
 
-def _method(s: Machine, manager: AbstractValue, name: str, *args: AbstractValue) -> AbstractValue:
+def _method(
+    state: Machine, manager: AbstractValue, name: str, *args: AbstractValue
+) -> AbstractValue:
     """``manager.name(...)``, at the call."""
     if isinstance(manager, Constant):
-        return apply(s, attribute(s, manager, name), args, {})
-    method = s.field(manager, name, type=OPAQUE)
-    return s.apply(method, *args, effect=True, type=OPAQUE)
+        return apply(state, attribute(state, manager, name), args, {})
+    method = state.field(manager, name, type=OPAQUE)
+    return state.apply(method, *args, effect=True, type=OPAQUE)

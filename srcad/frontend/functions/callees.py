@@ -46,7 +46,7 @@ def takes_functions(function: Any) -> bool:
 
 
 def closure_is_active(
-    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> bool:
     """Return True if a local function among the arguments may carry a derivative in its closure."""
     return any(isinstance(b, FunctionValue | Choice) for b in (*args, *kwargs.values()))
@@ -58,10 +58,10 @@ def makes_functions(function: types.FunctionType) -> bool:
 
 
 def only_counts(
-    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> bool:
     """Return True if the only active inputs are Python integers: counts, not quantities."""
-    values = [v for b in (*args, *kwargs.values()) for v in values_of(b) if v in s.active]
+    values = [v for b in (*args, *kwargs.values()) for v in values_of(b) if v in state.active]
     return all(
         isinstance(v.type, Numeric) and v.type.kind in "iub" and v.type.is_scalar for v in values
     )
@@ -73,39 +73,42 @@ def below(path: Path | None, *steps: tuple[Any, ...]) -> Path | None:
 
 
 def partial(
-    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine,
+    callee: Constant,
+    args: tuple[AbstractValue, ...],
+    kwargs: dict[str, AbstractValue],
 ) -> AbstractValue:
     """Call a `functools.partial` of the user's."""
     function, path = callee.value, callee.path
-    inner = value_of_object(s, function.func, below(path, ("attr", "func")))
+    inner = value_of_object(state, function.func, below(path, ("attr", "func")))
     first = [
-        value_of_object(s, a, below(path, ("attr", "args"), ("item", k)))
+        value_of_object(state, a, below(path, ("attr", "args"), ("item", k)))
         for k, a in enumerate(function.args)
     ]
     named = {
-        k: value_of_object(s, a, below(path, ("attr", "keywords"), ("item", k)))
+        k: value_of_object(state, a, below(path, ("attr", "keywords"), ("item", k)))
         for k, a in function.keywords.items()
     }
-    return apply(s, inner, (*first, *args), {**named, **kwargs})
+    return apply(state, inner, (*first, *args), {**named, **kwargs})
 
 
 def call_value(
-    s: Machine, callee: Value, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, callee: Value, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     """Call a function that is only known at run time."""
-    if isinstance(callee.type, Opaque) and not s.is_active(*args, *kwargs.values()):
-        opaque_calls.handed_out(s, callee.type.cls, (*args, *kwargs.values()))
-        unknown_memory.before_method(s, callee)
-        return s.box(s.apply(callee, *args, kwargs=kwargs, effect=True))
+    if isinstance(callee.type, Opaque) and not state.is_active(*args, *kwargs.values()):
+        opaque_calls.handed_out(state, callee.type.cls, (*args, *kwargs.values()))
+        unknown_memory.before_method(state, callee)
+        return state.box(state.apply(callee, *args, kwargs=kwargs, effect=True))
     if isinstance(callee.type, Numeric) and callee.type.dtype and callee.type.kind not in "OV":
         cls = number_class(callee.type)
         what = "a number or array" if cls is None else f"{class_label(cls)!r} object"
-        raises(s, TypeError, f"{what} is not callable")
+        raises(state, TypeError, f"{what} is not callable")
     if isinstance(callee.type, Opaque) and callee.type.cls in (np.vectorize, np.ufunc):
-        missing_rules.refuse_entry_by_entry(s)
+        missing_rules.refuse_entry_by_entry(state)
     what = f", an object of class {str(callee.type)!r}," if isinstance(callee.type, Opaque) else ""
     called = f"{callee.hint!r} is, called" if callee.hint else "is called"
-    return s.refuse(
+    return state.refuse(
         errors.MissingRuleError,
         f"cannot tell which function {called}",
         why=f"what is called{what} is known at the call only, and the derivative needs its source.",
@@ -116,14 +119,14 @@ def call_value(
 # A call of a function of the user: read in place, or as a routine or generator.
 
 
-def called_in_place(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
+def called_in_place(state: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call a function of the user."""
     if is_generator(callee.node):
-        return lazy_iterables.generator_of_call(s, callee, args, kwargs)
-    if is_recursive(s, callee):
-        bound = bind_parameters(s, callee, args, kwargs)
-        found = recursion.call_recursive(s, callee, bound)
+        return lazy_iterables.generator_of_call(state, callee, args, kwargs)
+    if is_recursive(state, callee):
+        bound = bind_parameters(state, callee, args, kwargs)
+        found = recursion.call_recursive(state, callee, bound)
         if found is not None:
             return found
-    with reading(s, callee.key, (*callee.parts, *args, *kwargs.values())):
-        return inline(s, callee, args, kwargs)
+    with reading(state, callee.key, (*callee.parts, *args, *kwargs.values())):
+        return inline(state, callee, args, kwargs)

@@ -62,41 +62,41 @@ class Consumer:
 
 # ------------------------------------------------------------------------------ consuming
 def consume(
-    s: Machine, node: ast.For, box: GeneratorValue
+    state: Machine, node: ast.For, box: GeneratorValue
 ) -> tuple[AbstractValue, frozenset[int], bool]:
     """Read a generator's body with the loop's body at every yield.
 
     Returns how the consumer left, how he may have left, and whether there is no other end.
     """
     if box.spent:
-        _refuse_spent(s, node)
-    frame, generator = s.frame, _fresh(s, box)
+        _refuse_spent(state, node)
+    frame, generator = state.frame, _fresh(state, box)
     used = GeneratorValue(box.callee, box.bound, spent=True)
-    s.replace_everywhere(box, used)
+    state.replace_everywhere(box, used)
 
     def each(item: AbstractValue) -> None:
-        assign(s, node.target, item)
-        lower_statements(s, node.body)
+        assign(state, node.target, item)
+        lower_statements(state, node.body)
 
     within = set(stored_names(node)) - set(loop_header.assigned_names(node, frame))
     short = frozenset(n for n in within if isinstance(frame.env.get(n, UNBOUND), Unbound))
-    consumer = Consumer(frame, each, f"%left {id(node)}", len(s.inlining), short)
+    consumer = Consumer(frame, each, f"%left {id(node)}", len(state.inlining), short)
     frame.env[consumer.left] = Constant(NONE)
     generator.consumer = consumer
-    ends = _run(s, generator, box)
+    ends = _run(state, generator, box)
     left = frame.env.pop(consumer.left)
     if not consumer.tags:
-        s.replace_everywhere(used, TupleValue(()))
+        state.replace_everywhere(used, TupleValue(()))
     returns = any(isinstance(n, ast.Return) for n in own_nodes(box.callee.node))
     return left, frozenset(consumer.tags), ends == RETURN and not returns
 
 
 def manage(
-    s: Machine, node: ast.With, box: GeneratorValue, each: Callable[[AbstractValue], None]
+    state: Machine, node: ast.With, box: GeneratorValue, each: Callable[[AbstractValue], None]
 ) -> None:
     """Read a context manager that is a generator, with the body of the ``with`` at its yield."""
     if box.spent or not _yields_once(box.callee.node):
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot differentiate through this 'with'",
             node=node.items[0].context_expr,
@@ -105,12 +105,12 @@ def manage(
             "was entered before.",
             help=("call what it does before and after the block",),
         )
-    frame, generator = s.frame, _fresh(s, box)
-    s.replace_everywhere(box, GeneratorValue(box.callee, box.bound, spent=True, manages=True))
-    consumer = Consumer(frame, each, f"%left {id(node)}", len(s.inlining), managed=node)
+    frame, generator = state.frame, _fresh(state, box)
+    state.replace_everywhere(box, GeneratorValue(box.callee, box.bound, spent=True, manages=True))
+    consumer = Consumer(frame, each, f"%left {id(node)}", len(state.inlining), managed=node)
     frame.env[consumer.left] = Constant(NONE)
     generator.consumer = consumer
-    _run(s, generator, box)
+    _run(state, generator, box)
     left = frame.env.pop(consumer.left)
     if isinstance(left, Constant):
         frame.ends(left.value)
@@ -139,11 +139,11 @@ def _yields_once(node: Any) -> bool:
         body = outermost.body
 
 
-def _fresh(s: Machine, box: GeneratorValue) -> Frame:
+def _fresh(state: Machine, box: GeneratorValue) -> Frame:
     frame: Frame = box.callee.frame
-    around = size_around(s, box.callee.key)
+    around = size_around(state, box.callee.key)
     if around is not None and size_of(box.bound.values()) >= around and not frame.trusted:
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot run the generator {frame.name!r} inside itself",
             why="how deep it nests is not known before the call.",
@@ -154,8 +154,8 @@ def _fresh(s: Machine, box: GeneratorValue) -> Frame:
     return frame
 
 
-def _refuse_spent(s: Machine, node: ast.AST) -> None:
-    s.refuse(
+def _refuse_spent(state: Machine, node: ast.AST) -> None:
+    state.refuse(
         errors.UnsupportedSyntaxError,
         "cannot go on with this generator",
         node=node,
@@ -164,54 +164,54 @@ def _refuse_spent(s: Machine, node: ast.AST) -> None:
     )
 
 
-def _run(s: Machine, generator: Frame, box: GeneratorValue) -> Any:
-    where = s.builder.where
-    with surrounded(s, box.callee.around):
-        s.frames.append(generator)
+def _run(state: Machine, generator: Frame, box: GeneratorValue) -> Any:
+    where = state.builder.where
+    with surrounded(state, box.callee.around):
+        state.frames.append(generator)
         try:
-            with deep_recursion(), reading(s, box.callee.key, box.bound.values()):
-                lower_statements(s, box.callee.node.body)
+            with deep_recursion(), reading(state, box.callee.key, box.bound.values()):
+                lower_statements(state, box.callee.node.body)
             if generator.exit == DEAD:
                 raise Unreachable
             return generator.exit
         finally:
-            s.frames.remove(generator)
-            returned(s, generator)
-            s.builder.where = where
+            state.frames.remove(generator)
+            returned(state, generator)
+            state.builder.where = where
 
 
 @contextmanager
-def _on_top(s: Machine, frame: Frame) -> Iterator[None]:
+def _on_top(state: Machine, frame: Frame) -> Iterator[None]:
     """Read in a frame further down the stack meanwhile."""
-    index = s.frames.index(frame)
-    s.frames.append(s.frames.pop(index))
+    index = state.frames.index(frame)
+    state.frames.append(state.frames.pop(index))
     try:
         yield
     finally:
-        s.frames.insert(index, s.frames.pop())
+        state.frames.insert(index, state.frames.pop())
 
 
-def hand_over(s: Machine, item: AbstractValue) -> AbstractValue:
+def hand_over(state: Machine, item: AbstractValue) -> AbstractValue:
     """Return a ``yield``: the consumer's turn; afterwards the generator goes on, or is over."""
-    generator, consumer = s.frame, s.frame.consumer
+    generator, consumer = state.frame, state.frame.consumer
     assert isinstance(consumer, Consumer)
     if (generator.attempts or generator.handlers) and not consumer.managed:
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot hand out a value inside a 'try' or 'with'",
             why="what its user does would run inside it too.",
             help=("compute the value there, and yield it afterwards",),
         )
     user = consumer.frame
-    exit_, tags, inlining = user.exit, user.tags, s.inlining
+    exit_, tags, inlining = user.exit, user.tags, state.inlining
     user.ends(NONE)
-    with _on_top(s, user):
+    with _on_top(state, user):
         try:
-            s.inlining = inlining[: consumer.depth]
+            state.inlining = inlining[: consumer.depth]
             consumer.each(item)
             found, possible = user.exit, user.tags
         finally:
-            user.exit, user.tags, s.inlining = exit_, tags, inlining
+            user.exit, user.tags, state.inlining = exit_, tags, inlining
     for name in consumer.short:
         user.env.pop(name, None)
     if found == DEAD:
@@ -227,38 +227,38 @@ def hand_over(s: Machine, item: AbstractValue) -> AbstractValue:
             generator.ends(RETURN)
         return Constant(None)
     if any(tag >= BREAK for tag in possible):
-        _may_leave(s, generator, consumer, found, possible)
+        _may_leave(state, generator, consumer, found, possible)
     return Constant(None)
 
 
 def _may_leave(
-    s: Machine, generator: Frame, consumer: Consumer, tag: Value, possible: frozenset[int]
+    state: Machine, generator: Frame, consumer: Consumer, tag: Value, possible: frozenset[int]
 ) -> None:
     if CONTINUE in possible:
-        tag = without_continue(s, tag)
+        tag = without_continue(state, tag)
     consumer.frame.env[consumer.left] = tag
     consumer.tags.update(tag for tag in possible if tag >= BREAK)
-    leaves = s.emit(operator.ge, tag, Const(BREAK))
-    generator.exit = choice(s, leaves, Const(RETURN), Const(NONE))
+    leaves = state.emit(operator.ge, tag, Const(BREAK))
+    generator.exit = choice(state, leaves, Const(RETURN), Const(NONE))
     generator.tags = frozenset({NONE, RETURN})
-    s.returns[generator.exit] = leaves
+    state.returns[generator.exit] = leaves
 
 
 # ------------------------------------------------------------------------------ yield
 @evaluates(ast.Yield, ast.YieldFrom)
-def yield_(s: Machine, node: ast.Yield | ast.YieldFrom) -> AbstractValue:
+def yield_(state: Machine, node: ast.Yield | ast.YieldFrom) -> AbstractValue:
     """``yield value`` and ``yield from values``, as statements of a generator that is used here."""
-    tree = s.frame.node
-    if s.frame.consumer is None or tree is None or id(node) not in plain_yields(tree):
-        refuse_form(s, node)
+    tree = state.frame.node
+    if state.frame.consumer is None or tree is None or id(node) not in plain_yields(tree):
+        refuse_form(state, node)
     if isinstance(node, ast.Yield):
-        hand_over(s, Constant(None) if node.value is None else evaluate(s, node.value))
+        hand_over(state, Constant(None) if node.value is None else evaluate(state, node.value))
         return Constant(None)
     name = f"%item {id(node)}"
-    hand_on = Deferred(lambda s: hand_over(s, s.frame.env[name]))
+    hand_on = Deferred(lambda state: hand_over(state, state.frame.env[name]))
     loop = ast.For(ast.Name(name, ast.Store()), node.value, [ast.Expr(hand_on)], [])
     for part in (hand_on, loop.body[0], loop, loop.target):
         ast.copy_location(part, node)
-    execute(s, loop)
-    s.frame.env.pop(name, None)
+    execute(state, loop)
+    state.frame.env.pop(name, None)
     return Constant(None)

@@ -63,13 +63,13 @@ class Callee:
         return self.node.args
 
 
-def callee_of(s: Machine, function: FunctionType, path: Path | None) -> Callee:
+def callee_of(state: Machine, function: FunctionType, path: Path | None) -> Callee:
     """Return a function object of the user, found in its file.
 
     Another code at its place is seen.
     """
     if path:
-        s.guard(path, "code", function)
+        state.guard(path, "code", function)
     trusted = module_of(function).startswith(TRUSTED_PREFIX) and path is None
     source = definition(function)
     node = source.tree
@@ -91,11 +91,11 @@ def callee_of(s: Machine, function: FunctionType, path: Path | None) -> Callee:
         node=node,
     )
     defaults = tuple(
-        value_of_object(s, value, None if path is None else (*path, ("default", k)))
+        value_of_object(state, value, None if path is None else (*path, ("default", k)))
         for k, value in enumerate(function.__defaults__ or ())
     )
     kw_defaults = {
-        name: value_of_object(s, value, None if path is None else (*path, ("kwdefault", name)))
+        name: value_of_object(state, value, None if path is None else (*path, ("kwdefault", name)))
         for name, value in (function.__kwdefaults__ or {}).items()
     }
     key = id(function.__code__), id(function.__globals__), *map(id, cells.values())
@@ -112,25 +112,25 @@ def refuse_without_result(name: str, where: Location | None) -> NoReturn:
     )
 
 
-def is_recursive(s: Machine, callee: Callee) -> bool:
+def is_recursive(state: Machine, callee: Callee) -> bool:
     """Return True if a function calls itself, directly or through others."""
-    here = size_around(s, callee.key) is not None
-    return here or callee.key in s.routines or calls_itself(callee.node)
+    here = size_around(state, callee.key) is not None
+    return here or callee.key in state.routines or calls_itself(callee.node)
 
 
 @contextmanager
-def reading(s: Machine, key: Any, given: Iterable[AbstractValue]) -> Iterator[None]:
+def reading(state: Machine, key: Any, given: Iterable[AbstractValue]) -> Iterator[None]:
     """Note meanwhile that a function is being read, and how large the structures are it got."""
-    s.inlining.append((key, size_of(given)))
+    state.inlining.append((key, size_of(given)))
     try:
         yield
     finally:
-        s.inlining.pop()
+        state.inlining.pop()
 
 
-def size_around(s: Machine, key: Any) -> int | None:
+def size_around(state: Machine, key: Any) -> int | None:
     """How large the structures are that the innermost reading of a function got, if any."""
-    return next((size for known, size in reversed(s.inlining) if known == key), None)
+    return next((size for known, size in reversed(state.inlining) if known == key), None)
 
 
 def size_of(given: Iterable[AbstractValue]) -> int:
@@ -139,9 +139,9 @@ def size_of(given: Iterable[AbstractValue]) -> int:
     return sum(1 + size_of(components(box)) for box in several.values())
 
 
-def callee_of_value(s: Machine, box: FunctionValue) -> Callee:
+def callee_of_value(state: Machine, box: FunctionValue) -> Callee:
     """Return a function that was defined inside the one being read."""
-    outer = around(s, box)
+    outer = around(state, box)
     frame = Frame(
         name=box.name,
         file=outer.file,
@@ -169,7 +169,10 @@ def callee_of_value(s: Machine, box: FunctionValue) -> Callee:
 
 # ------------------------------------------------------------------------------ binding
 def bind_parameters(
-    s: Machine, callee: Callee, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine,
+    callee: Callee,
+    args: tuple[AbstractValue, ...],
+    kwargs: dict[str, AbstractValue],
 ) -> dict[str, AbstractValue]:
     """Return the parameters' boxes, as Python binds them.
 
@@ -177,8 +180,8 @@ def bind_parameters(
     """
     parameters = callee.parameters
     positional = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
-    bound = _bound_by_position(s, callee, positional, args)
-    _bind_keywords(s, callee, bound, kwargs)
+    bound = _bound_by_position(state, callee, positional, args)
+    _bind_keywords(state, callee, bound, kwargs)
     for name, box in zip(positional[::-1], callee.defaults[::-1], strict=False):
         bound.setdefault(name, box)
     for name, box in callee.kw_defaults.items():
@@ -186,12 +189,12 @@ def bind_parameters(
     missing = [n for n in (*positional, *(a.arg for a in parameters.kwonlyargs)) if n not in bound]
     if missing:
         message = f"{callee.frame.name}() missing required arguments: {', '.join(missing)}"
-        raises(s, TypeError, message)
+        raises(state, TypeError, message)
     return bound
 
 
 def _bound_by_position(
-    s: Machine, callee: Callee, positional: list[str], args: tuple[AbstractValue, ...]
+    state: Machine, callee: Callee, positional: list[str], args: tuple[AbstractValue, ...]
 ) -> dict[str, AbstractValue]:
     bound: dict[str, AbstractValue] = dict(zip(positional, args, strict=False))
     extra = args[len(positional) :]
@@ -202,12 +205,15 @@ def _bound_by_position(
             f"{callee.frame.name}() takes {len(positional)} positional arguments "
             f"but {len(args)} were given"
         )
-        raises(s, TypeError, message)
+        raises(state, TypeError, message)
     return bound
 
 
 def _bind_keywords(
-    s: Machine, callee: Callee, bound: dict[str, AbstractValue], kwargs: dict[str, AbstractValue]
+    state: Machine,
+    callee: Callee,
+    bound: dict[str, AbstractValue],
+    kwargs: dict[str, AbstractValue],
 ) -> None:
     parameters = callee.parameters
     names = {a.arg for a in (*parameters.args, *parameters.kwonlyargs)}
@@ -217,30 +223,33 @@ def _bind_keywords(
             bound[name] = box
         elif name in names:
             message = f"{callee.frame.name}() got multiple values for argument {name!r}"
-            raises(s, TypeError, message)
+            raises(state, TypeError, message)
         elif parameters.kwarg is not None:
             others[name] = box
         else:
             message = f"{callee.frame.name}() got an unexpected keyword argument {name!r}"
-            raises(s, TypeError, message)
+            raises(state, TypeError, message)
     if parameters.kwarg is not None:
         bound[parameters.kwarg.arg] = DictValue(tuple(others), tuple(others.values()))
 
 
 def inline(
-    s: Machine, callee: Callee, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine,
+    callee: Callee,
+    args: tuple[AbstractValue, ...],
+    kwargs: dict[str, AbstractValue],
 ) -> AbstractValue:
     """Read the body of a function here, with its parameters bound to these boxes."""
-    bound = bind_parameters(s, callee, args, kwargs)
+    bound = bind_parameters(state, callee, args, kwargs)
     frame = callee.frame
     frame.env = dict(bound)
-    return read_body(s, callee.node, frame)
+    return read_body(state, callee.node, frame)
 
 
-def read_body(s: Machine, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> AbstractValue:
+def read_body(state: Machine, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> AbstractValue:
     """Read a function's statements in its frame; the box of its result."""
-    frame.site = where = s.builder.where
-    s.frames.append(frame)
+    frame.site = where = state.builder.where
+    state.frames.append(frame)
     try:
         with deep_recursion():
             body: list[ast.stmt] = (
@@ -256,24 +265,24 @@ def read_body(s: Machine, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> A
                 if isinstance(node, ast.Lambda)
                 else node.body
             )
-            lower_statements(s, body)
-            finish_body(s)
+            lower_statements(state, body)
+            finish_body(state)
         if frame.exit == DEAD:
             raise Unreachable
         result = frame.env.get(RETURN_NAME, Constant(None))
     finally:
-        s.frames.pop()
-        returned(s, frame)
-        s.builder.where = where
+        state.frames.pop()
+        returned(state, frame)
+        state.builder.where = where
     return Constant(None) if isinstance(result, Unbound) else result
 
 
-def finish_body(s: Machine) -> None:
+def finish_body(state: Machine) -> None:
     """Let a path that runs off the end return None."""
-    frame = s.frame
+    frame = state.frame
     if frame.exit == NONE:
-        set_return(s, Constant(None))
+        set_return(state, Constant(None))
         frame.ends(RETURN)
     elif isinstance(frame.exit, Value) and NONE in frame.tags:
-        conditional.on_tag(s, frame.exit, NONE, lambda: set_return(s, Constant(None)))
+        conditional.on_tag(state, frame.exit, NONE, lambda: set_return(state, Constant(None)))
         frame.ends(RETURN)

@@ -39,38 +39,38 @@ REUSABLE: tuple[type, ...] = (
 
 # ------------------------------------------------------------------------------ making
 def generator_of_call(
-    s: Machine, callee: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, callee: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> GeneratorValue:
     """Return the generator that a call of a generator function returns: nothing has run yet."""
-    return GeneratorValue(callee, bind_parameters(s, callee, args, kwargs))
+    return GeneratorValue(callee, bind_parameters(state, callee, args, kwargs))
 
 
-def prelude_generator(s: Machine, function: Any, *args: AbstractValue) -> GeneratorValue:
+def prelude_generator(state: Machine, function: Any, *args: AbstractValue) -> GeneratorValue:
     """Return a generator function of the prelude, called with these boxes."""
-    return generator_of_call(s, callee_of(s, function, None), args, {})
+    return generator_of_call(state, callee_of(state, function, None), args, {})
 
 
 # ------------------------------------------------------------------------------ what is lazy
-def one_shot(s: Machine, box: AbstractValue) -> GeneratorValue | None:
+def one_shot(state: Machine, box: AbstractValue) -> GeneratorValue | None:
     """Return the generator behind an iterable that may be run through once only.
 
     None for sequences.
     """
     if isinstance(box, GeneratorValue):
         if box.manages:
-            raises(s, TypeError, "'_GeneratorContextManager' object is not iterable")
+            raises(state, TypeError, "'_GeneratorContextManager' object is not iterable")
         return box
     if isinstance(box, IteratorValue) and box.kind == "zip":
-        return _zipped(s, box)
+        return _zipped(state, box)
     if is_drawn(box):
-        if s.is_active(box):
-            s.refuse(
+        if state.is_active(box):
+            state.refuse(
                 errors.UnsupportedTypeError,
                 "cannot loop over what only the call knows",
                 why="its items carry derivatives, and it is not known what they are.",
                 help=("make it an array first:  np.array(...)", "or a list:  list(...)"),
             )
-        return prelude_generator(s, iterators.drawn, box)
+        return prelude_generator(state, iterators.drawn, box)
     return None
 
 
@@ -92,33 +92,33 @@ def is_drawn(box: AbstractValue) -> bool:
     return box.type.cls is None or not issubclass(box.type.cls, REUSABLE)
 
 
-def _zipped(s: Machine, box: IteratorValue) -> GeneratorValue | None:
+def _zipped(state: Machine, box: IteratorValue) -> GeneratorValue | None:
     """``zip`` of which one part is run through once: the others are indexed."""
     lazy = [k for k, part in enumerate(box.parts) if is_lazy(part)]
     if not lazy:
         return None
-    parts = [p if k == lazy[0] else indexable(s, p) for k, p in enumerate(box.parts)]
+    parts = [p if k == lazy[0] else indexable(state, p) for k, p in enumerate(box.parts)]
     before, after = TupleValue(tuple(parts[: lazy[0]])), TupleValue(tuple(parts[lazy[0] + 1 :]))
-    return prelude_generator(s, iterators.zipped, before, parts[lazy[0]], after)
+    return prelude_generator(state, iterators.zipped, before, parts[lazy[0]], after)
 
 
-def indexable(s: Machine, box: AbstractValue) -> AbstractValue:
+def indexable(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return a sequence with the items of an iterable; of a generator, only if nobody can tell."""
     if isinstance(box, ListValue | TupleValue) and box.source is None:
         kinds = {isinstance(item, Value) for item in box.items}
         numbers = all(isinstance(i, Value) or is_static_number(i) for i in box.items)
-        return s.box(s.atom(box)) if numbers and len(kinds) == 2 else box
+        return state.box(state.atom(box)) if numbers and len(kinds) == 2 else box
     if not isinstance(box, IteratorValue) and not is_lazy(box):
         return box
-    count, writes, seen = len(s.builder.ops), len(s.writes), try_regions.seen_now(s)
+    count, writes, seen = len(state.builder.ops), len(state.writes), try_regions.seen_now(state)
     if isinstance(box, GeneratorValue) and _is_endless(box):
-        refuse_listing(s)
-    result = apply(s, Constant(list), (box,), {})
-    made_now = [op for outer in s.builder.ops[count:] for op in (outer, *_inside(outer))]
+        refuse_listing(state)
+    result = apply(state, Constant(list), (box,), {})
+    made_now = [op for outer in state.builder.ops[count:] for op in (outer, *_inside(outer))]
     acts = any(getattr(op, "effect", False) for op in made_now)
-    acts = acts or any(id(what) in seen for what, _, _ in s.writes[writes:])
+    acts = acts or any(id(what) in seen for what, _, _ in state.writes[writes:])
     if isinstance(box, GeneratorValue) and acts:
-        refuse_listing(s)
+        refuse_listing(state)
     return result
 
 
@@ -133,9 +133,9 @@ def _is_endless(box: GeneratorValue) -> bool:
     return any(isinstance(t, ast.Constant) and bool(t.value) for t in tests)
 
 
-def refuse_listing(s: Machine) -> None:
+def refuse_listing(state: Machine) -> None:
     """Refuse two generators of which a list of one cannot be made beforehand."""
-    s.refuse(
+    state.refuse(
         errors.UnsupportedSyntaxError,
         "cannot run two generators in step",
         why="each runs while the other waits, and what they do would change places.",

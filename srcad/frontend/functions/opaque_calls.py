@@ -56,46 +56,46 @@ def may_write_arrays(function: FunctionType, given: Iterable[AbstractValue]) -> 
 
 
 def changes_outside(
-    s: Machine, function: FunctionType, given: Iterable[AbstractValue] = ()
+    state: Machine, function: FunctionType, given: Iterable[AbstractValue] = ()
 ) -> bool:
     """Return True if a call may write an object outside, or read an active one."""
     if module_of(function).partition(".")[0] in _NEVER_READ:
         return False
-    return is_active(s) or bool(_effects(s, function, given).names)
+    return is_active(state) or bool(_effects(state, function, given).names)
 
 
-def _effects(s: Machine, function: Any, given: Iterable[AbstractValue]) -> Effects:
+def _effects(state: Machine, function: Any, given: Iterable[AbstractValue]) -> Effects:
     """Return the state that a call may change, as far as the objects that it reaches tell."""
-    objects = [one for box in given for one in _objects_now(s, box)]
+    objects = [one for box in given for one in _objects_now(state, box)]
     return effects_of(function, objects, _NEVER_READ)
 
 
-def _objects_now(s: Machine, box: AbstractValue) -> Iterator[Any]:
+def _objects_now(state: Machine, box: AbstractValue) -> Iterator[Any]:
     """Yield the objects outside that a box is or holds, as they are now."""
     if isinstance(box, Constant | Holder):
         yield box.value
-    path = s.paths.get(box) if isinstance(box, Value) else None
+    path = state.paths.get(box) if isinstance(box, Value) else None
     if path is not None:
         with suppress(Unreadable):  # where there is no example of the arguments
-            yield read(path, s.root, s.arguments)
+            yield read(path, state.root, state.arguments)
     for part in components(box):
-        yield from _objects_now(s, part)
+        yield from _objects_now(state, part)
 
 
-def entered_alone(s: Machine, cls: type, given: Iterable[AbstractValue]) -> None:
+def entered_alone(state: Machine, cls: type, given: Iterable[AbstractValue]) -> None:
     """Note what an object made here may change of others when a ``with`` enters or leaves it."""
     held = tuple(given)
     for method in (getattr(cls, "__enter__", None), getattr(cls, "__exit__", None)):
-        effects = _effects(s, method, held)
+        effects = _effects(state, method, held)
         if effects.others:
-            doubt(s, effects, label(cls), unread=cls)
+            doubt(state, effects, label(cls), unread=cls)
 
 
-def left_alone(s: Machine, function: Any, given: Iterable[AbstractValue]) -> None:
+def left_alone(state: Machine, function: Any, given: Iterable[AbstractValue]) -> None:
     """Note the objects that an opaque call may change; they are not read after it."""
-    effects = _effects(s, function, given)
+    effects = _effects(state, function, given)
     if effects.names:
-        doubt(s, effects, label(function))
+        doubt(state, effects, label(function))
 
 
 def looks_into_callers(function: FunctionType) -> bool:
@@ -104,48 +104,48 @@ def looks_into_callers(function: FunctionType) -> bool:
     return any("f_locals" in code.co_names for code in codes)
 
 
-def note_hit(s: Machine, error: errors.SrcadError) -> None:
+def note_hit(state: Machine, error: errors.SrcadError) -> None:
     """Refuse a call that writes into an outside array with which something was computed before.
 
     What is computed after it is that of the original call.  In a loop, what follows runs before,
     too.
     """
-    hit = s.inactive.hit
+    hit = state.inactive.hit
     if hit is None:
         return
-    if _is_used(s, hit):
+    if _is_used(state, hit):
         raise error
-    if s.builder is not s.inactive.outermost:
-        s.inactive.hits.append((hit, error))
+    if state.builder is not state.inactive.outermost:
+        state.inactive.hits.append((hit, error))
 
 
-def refuse_hits(s: Machine) -> None:
+def refuse_hits(state: Machine) -> None:
     """Refuse what a call in a loop writes into if something was computed with it anywhere."""
-    for hit, error in s.inactive.hits:
-        if _is_used(s, hit):
+    for hit, error in state.inactive.hits:
+        if _is_used(state, hit):
             raise error
-    refuse_doubts(s)
+    refuse_doubts(state)
 
 
-def _is_used(s: Machine, array: Value) -> bool:
+def _is_used(state: Machine, array: Value) -> bool:
     """Return True if something was computed with an array from outside, by whatever name."""
-    objects = {one for value in s.inactive.used for one in origin(s, value).everything}
-    held = [_array_at(s, one) for one in objects if one in s.paths]
-    written = _array_at(s, array)
+    objects = {one for value in state.inactive.used for one in origin(state, value).everything}
+    held = [_array_at(state, one) for one in objects if one in state.paths]
+    written = _array_at(state, array)
     return array in objects or any(
         one is not None and written is not None and np.may_share_memory(one, written)
         for one in held
     )
 
 
-def _array_at(s: Machine, value: Value) -> np.ndarray | None:
+def _array_at(state: Machine, value: Value) -> np.ndarray | None:
     """Return the array that something from outside is now."""
-    path = s.paths.get(value)
-    held = None if path is None else read(path, s.root, s.arguments)
+    path = state.paths.get(value)
+    held = None if path is None else read(path, state.root, state.arguments)
     return held if isinstance(held, np.ndarray) else None
 
 
-def handed_out(s: Machine, callee: type | None, args: Iterable[AbstractValue]) -> None:
+def handed_out(state: Machine, callee: type | None, args: Iterable[AbstractValue]) -> None:
     """Refuse to give a container that has a name to what may keep it, or write into it, unseen.
 
     `callee` is the class of what is called, or of what is made, if it is known.
@@ -155,18 +155,18 @@ def handed_out(s: Machine, callee: type | None, args: Iterable[AbstractValue]) -
         return
     given = [p for box in args for p in mutable_parts(box) if not isinstance(p, Value)]
     what = "what srcad does not read" if callee is None else f"a {label(callee)!r}"
-    _refuse_named(s, given, what)
+    _refuse_named(state, given, what)
 
 
 def put_into_objects(
-    s: Machine, function: Any, args: Iterable[AbstractValue], dtype: AbstractValue
+    state: Machine, function: Any, args: Iterable[AbstractValue], dtype: AbstractValue
 ) -> None:
     """Refuse ``np.array([row, None], dtype=object)`` of a row that has a name, too."""
     if function not in (np.array, np.asarray, np.asanyarray) or not isinstance(dtype, Constant):
         return
     if dtype.value is object or (isinstance(dtype.value, str) and dtype.value in ("O", "object")):
         given = [p for box in args for item in components(box) for p in _objects(item)]
-        _refuse_named(s, given, "an array of objects")
+        _refuse_named(state, given, "an array of objects")
 
 
 def _objects(box: AbstractValue) -> list[AbstractValue]:
@@ -175,12 +175,12 @@ def _objects(box: AbstractValue) -> list[AbstractValue]:
     return [*mutable_parts(box), *arrays]
 
 
-def _refuse_named(s: Machine, given: Sequence[AbstractValue], what: str) -> None:
+def _refuse_named(state: Machine, given: Sequence[AbstractValue], what: str) -> None:
     """Refuse to give away what a name shows, or holds somewhere inside."""
-    held = {id(p) for _, box in s.reachable() for p in _objects(box)} if given else set()
+    held = {id(p) for _, box in state.reachable() for p in _objects(box)} if given else set()
     if not any(id(p) in held for p in given):
         return
-    s.refuse(
+    state.refuse(
         errors.MutationError,
         f"cannot give an array, list, dict or object that has a name to {what}",
         why="srcad does not read its source, and would not see when one of them changes the other.",

@@ -67,10 +67,10 @@ class Variant:
         assert self.routine.function is not None
         return self.routine.function
 
-    def stands(self, s: Machine, around: Read) -> bool:
+    def stands(self, state: Machine, around: Read) -> bool:
         """Return True if it was read where its surroundings were these."""
         return len(self.around) == len(around) and all(
-            name == other and (is_one_thing(s, a, b) or self._is_left_alone(a, b))
+            name == other and (is_one_thing(state, a, b) or self._is_left_alone(a, b))
             for (name, a), (other, b) in zip(self.around, around, strict=True)
         )
 
@@ -79,16 +79,16 @@ class Variant:
         values = isinstance(before, Value) and isinstance(now, Value)
         return values and not self.running and before not in self.extra
 
-    def fits(self, s: Machine, bound: dict[str, AbstractValue]) -> bool:
+    def fits(self, state: Machine, bound: dict[str, AbstractValue]) -> bool:
         """Return True if it serves these arguments."""
-        if not self.running and not set(self.extra) <= {c.value for c in s.captures}:
+        if not self.running and not set(self.extra) <= {c.value for c in state.captures}:
             return False  # what it reads of its surroundings may be another value by now
         names = self.headers.keys() == bound.keys()
-        return names and all(subsumes(s, self.headers[n], bound[n]) for n in self.headers)
+        return names and all(subsumes(state, self.headers[n], bound[n]) for n in self.headers)
 
 
 def with_outside_parameters(
-    s: Machine, variant: Variant, body: Block, inner: list[Variant]
+    state: Machine, variant: Variant, body: Block, inner: list[Variant]
 ) -> None:
     """Turn the captured values of the function into parameters.
 
@@ -97,24 +97,24 @@ def with_outside_parameters(
     variant.running = False
     params = tuple(v for box in variant.headers.values() for v in values_in_order(box))
     free = [v for v in free_values(body) if v not in params]
-    if any(v in s.partial or v in s.perhaps_unbound for v in free):
-        s.refuse(
+    if any(v in state.partial or v in state.perhaps_unbound for v in free):
+        state.refuse(
             errors.UnsupportedTypeError,
             f"cannot hand what one path only has made to the recursive {variant.routine.name!r}",
             why="it is handed on at every call, and is not there on the other paths.",
             help=("pass it as an argument",),
         )
     through = _that_reach(variant.routine, inner)
-    added = {other: _add_parameters(s, other, free) for other in through}
+    added = {other: _add_parameters(state, other, free) for other in through}
     for other, missing in added.items():
         body = _with_arguments(body, other.routine, missing)
         for caller in through:
             _pass_on(caller, other.routine, missing)
-    variant.extra = _copies(s, free)
+    variant.extra = _copies(state, free)
     body = substituted_block(body, variant.extra)
     routine = variant.routine
     extra = tuple(variant.extra.values())
-    routine.function = Function(routine.name, (*params, *extra), body, s.builder.where)
+    routine.function = Function(routine.name, (*params, *extra), body, state.builder.where)
     for caller in (variant, *through):
         _pass_on(caller, routine, free)
 
@@ -133,16 +133,16 @@ def _that_reach(routine: Routine, among: list[Variant]) -> list[Variant]:
         found += more
 
 
-def _copies(s: Machine, values: list[Value]) -> dict[Value, Value]:
+def _copies(state: Machine, values: list[Value]) -> dict[Value, Value]:
     copies = {v: Value(v.type, v.hint) for v in values}
-    s.active.update(copy for value, copy in copies.items() if value in s.active)
+    state.active.update(copy for value, copy in copies.items() if value in state.active)
     return copies
 
 
-def _add_parameters(s: Machine, variant: Variant, values: list[Value]) -> list[Value]:
+def _add_parameters(state: Machine, variant: Variant, values: list[Value]) -> list[Value]:
     """Let a function that was read already take these values, too; those that it did not take."""
     missing = [v for v in values if v not in variant.extra]
-    added, function = _copies(s, missing), variant.function
+    added, function = _copies(state, missing), variant.function
     variant.extra |= added
     variant.routine.function = replace(function, params=(*function.params, *added.values()))
     return missing
@@ -185,18 +185,18 @@ MOST_RUNNING = 3  # readings within each other, each for other surroundings
 
 
 def call_recursive(
-    s: Machine, callee: Any, bound: dict[str, AbstractValue]
+    state: Machine, callee: Any, bound: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """Call a recursive function by reference; None if it is to be read here instead.
 
     That is where it goes down a structure: every call has a smaller one, or a part of the last.
     """
-    size, around = size_of((*callee.parts, *bound.values())), size_around(s, callee.key)
+    size, around = size_of((*callee.parts, *bound.values())), size_around(state, callee.key)
     if around is not None and size < around:
         return None
     if not size:
-        return call_routine(s, callee, bound)
-    found = unless_refused(s, lambda: call_routine(s, callee, bound))
+        return call_routine(state, callee, bound)
+    found = unless_refused(state, lambda: call_routine(state, callee, bound))
     if not isinstance(found, errors.SrcadError):
         return found
     if around is not None:
@@ -204,42 +204,42 @@ def call_recursive(
     return None
 
 
-def call_routine(s: Machine, callee: Any, bound: dict[str, AbstractValue]) -> AbstractValue:
+def call_routine(state: Machine, callee: Any, bound: dict[str, AbstractValue]) -> AbstractValue:
     """Call a recursive function by reference."""
-    variants: list[Variant] = s.routines.setdefault(callee.key, [])
+    variants: list[Variant] = state.routines.setdefault(callee.key, [])
     around = read_around(callee.node, callee.frame.outer)
-    here = [variant for variant in variants if variant.stands(s, around)]
+    here = [variant for variant in variants if variant.stands(state, around)]
     for variant in here:
-        if variant.fits(s, bound):
-            return _call(s, variant, bound)
+        if variant.fits(state, bound):
+            return _call(state, variant, bound)
     if len(variants) >= MOST_VARIANTS or sum(v.running for v in variants) >= MOST_RUNNING:
-        refuse_unsettled(s, callee)
+        refuse_unsettled(state, callee)
     for variant in variants:
-        _refuse_written(s, callee, variant, around)
+        _refuse_written(state, callee, variant, around)
     running = next((v for v in here if v.running), None)
     if running is not None:
         running.headers = {
-            name: box if subsumes(s, box, bound[name]) else widened(s, box, bound[name])
+            name: box if subsumes(state, box, bound[name]) else widened(state, box, bound[name])
             for name, box in running.headers.items()
         }
         running.changed = True
         raise Unreachable
-    headers = {name: header(s, box) for name, box in bound.items()}
+    headers = {name: header(state, box) for name, box in bound.items()}
     for box in headers.values():
-        doubtful(s, box)
+        doubtful(state, box)
     variant = Variant(headers, Routine(callee.frame.name), around)
     variants.append(variant)
     try:
-        _settle(s, callee, variant)
+        _settle(state, callee, variant)
     except BaseException:  # whatever ends the reading: nobody may call what was not read to its end
         variants.remove(variant)
         raise
-    return _call(s, variant, bound)
+    return _call(state, variant, bound)
 
 
-def refuse_unsettled(s: Machine, callee: Any) -> NoReturn:
+def refuse_unsettled(state: Machine, callee: Any) -> NoReturn:
     """Refuse a recursion whose every call has another kind of arguments or result."""
-    s.refuse(
+    state.refuse(
         errors.UnsupportedTypeError,
         f"the kinds of values in the recursive {callee.frame.name!r} do not settle",
         why="every call of it has another kind of arguments or result.",
@@ -247,71 +247,75 @@ def refuse_unsettled(s: Machine, callee: Any) -> NoReturn:
     )
 
 
-def _settle(s: Machine, callee: Any, variant: Variant) -> None:
+def _settle(state: Machine, callee: Any, variant: Variant) -> None:
     """Read the function until its parameters and result cover every call inside it.
 
     Functions that were read meanwhile relied on what was known then: they are forgotten whenever
     it has to be read again.
     """
-    written = s.outside.count
+    written = state.outside.count
     for _ in range(MOST_ITERATIONS):
         variant.changed = False
-        earlier = {key: list(known) for key, known in s.routines.items()}
-        before, count = s.snapshot(), len(s.written_objects)
-        assumed, s.assumed = s.assumed, {}  # it is called where other tests hold, too
+        earlier = {key: list(known) for key, known in state.routines.items()}
+        before, count = state.snapshot(), len(state.written_objects)
+        assumed, state.assumed = state.assumed, {}  # it is called where other tests hold, too
         try:
-            with s.block() as builder:
-                atom = _read_once(s, callee, variant)
+            with state.block() as builder:
+                atom = _read_once(state, callee, variant)
         finally:
-            s.assumed = assumed
-        if s.outside.count != written:
-            refuse_writes(s, callee, "an object outside")
-        _refuse_writes(s, callee, before)
-        s.restore(before)
-        _note_written(variant, s.written_objects[count:])
-        if atom is None and not (variant.changed or variant.is_endless or _is_open(s, variant)):
+            state.assumed = assumed
+        if state.outside.count != written:
+            refuse_writes(state, callee, "an object outside")
+        _refuse_writes(state, callee, before)
+        state.restore(before)
+        _note_written(variant, state.written_objects[count:])
+        if atom is None and not (variant.changed or variant.is_endless or _is_open(state, variant)):
             variant.is_endless = variant.changed = True
         if not variant.changed:
             break
-        for key, known in s.routines.items():
+        for key, known in state.routines.items():
             known[:] = [v for v in known if v in earlier.get(key, ())]
     else:
-        refuse_unsettled(s, callee)
+        refuse_unsettled(state, callee)
     if atom is None and not variant.is_endless:
         raise Unreachable
     inner = [
         v
-        for key, known in s.routines.items()
+        for key, known in state.routines.items()
         for v in known
         if v is not variant and v not in earlier.get(key, ())
     ]
     with_outside_parameters(
-        s, variant, Block((), tuple(builder.ops), (atom or Const(None),)), inner
+        state, variant, Block((), tuple(builder.ops), (atom or Const(None),)), inner
     )
 
 
-def _is_open(s: Machine, variant: Variant) -> bool:
+def _is_open(state: Machine, variant: Variant) -> bool:
     """Return True if another function is being read of whose result nothing is known yet."""
-    running = [v for known in s.routines.values() for v in known if v.running and v is not variant]
+    running = [
+        v for known in state.routines.values() for v in known if v.running and v is not variant
+    ]
     return any(v.result is None and not v.is_endless for v in running)
 
 
-def _read_once(s: Machine, callee: Any, variant: Variant) -> Atom | None:
+def _read_once(state: Machine, callee: Any, variant: Variant) -> Atom | None:
     """Return the result of the function as far as its own calls are known.
 
     None if it always raises.
     """
     given = [v for box in variant.headers.values() for v in values_in_order(box)]
-    s.inactive.unknown.update(v for v in given if v.type == OPAQUE)  # whose it is differs by call
+    state.inactive.unknown.update(
+        v for v in given if v.type == OPAQUE
+    )  # whose it is differs by call
     try:
-        result = read_body(s, callee.node, _frame_for(callee.frame, variant.headers))
+        result = read_body(state, callee.node, _frame_for(callee.frame, variant.headers))
     except Unreachable:
         return None
     if variant.result is None:
-        variant.result, variant.changed = header(s, result), True
-    elif not subsumes(s, variant.result, result):
-        variant.result, variant.changed = widened(s, variant.result, result), True
-    return s.atom(result)
+        variant.result, variant.changed = header(state, result), True
+    elif not subsumes(state, variant.result, result):
+        variant.result, variant.changed = widened(state, variant.result, result), True
+    return state.atom(result)
 
 
 def _note_written(variant: Variant, objects: list[Value]) -> None:
@@ -326,39 +330,39 @@ def _note_written(variant: Variant, objects: list[Value]) -> None:
         variant.changed = True
 
 
-def _forget_written(s: Machine, variant: Variant, bound: dict[str, AbstractValue]) -> None:
+def _forget_written(state: Machine, variant: Variant, bound: dict[str, AbstractValue]) -> None:
     """After a call, nobody knows what the arrays hold into which the function writes."""
     values = [v for name in variant.written for v in inner_values(bound[name]) if has_storage(v)]
-    objects = frozenset[Value]().union(*(origin(s, value).everything for value in values))
+    objects = frozenset[Value]().union(*(origin(state, value).everything for value in values))
     if not objects:
         return
     for value in values:
-        before_write(s, value)
-    check_owner(s, objects)
+        before_write(state, value)
+    check_owner(state, objects)
 
     def change(box: AbstractValue) -> AbstractValue | None:
-        if not isinstance(box, Value) or origin(s, box).everything.isdisjoint(objects):
+        if not isinstance(box, Value) or origin(state, box).everything.isdisjoint(objects):
             return None
-        return Stale(box, s.builder.where, by=variant.routine.name)
+        return Stale(box, state.builder.where, by=variant.routine.name)
 
     done: Done = {}
-    for frame in s.frames:
+    for frame in state.frames:
         for name, box in list(frame.env.items()):
             frame.env[name] = mapped(box, change, done)
-    refuse_hidden(s, with_beginnings(s, objects))
+    refuse_hidden(state, with_beginnings(state, objects))
 
 
-def _refuse_written(s: Machine, callee: Any, variant: Variant, around: Read) -> None:
+def _refuse_written(state: Machine, callee: Any, variant: Variant, around: Read) -> None:
     """Refuse a recursion whose further call finds something in its surroundings written into."""
     for (name, before), (other, now) in zip(variant.around, around, strict=False):
         changed = variant.running and name == other and before is not now
         if changed and next(mutable_parts(now), None) is not None:
-            refuse_writes(s, callee, repr(name))
+            refuse_writes(state, callee, repr(name))
 
 
-def refuse_writes(s: Machine, callee: Any, what: str) -> NoReturn:
+def refuse_writes(state: Machine, callee: Any, what: str) -> NoReturn:
     """Refuse a recursion that writes into something that is not its own."""
-    s.refuse(
+    state.refuse(
         errors.MutationError,
         f"the recursive {callee.frame.name!r} writes into {what}",
         why="srcad follows what a recursive function returns, not what it writes.",
@@ -366,40 +370,42 @@ def refuse_writes(s: Machine, callee: Any, what: str) -> NoReturn:
     )
 
 
-def _refuse_writes(s: Machine, callee: Any, before: list[Env]) -> None:
+def _refuse_writes(state: Machine, callee: Any, before: list[Env]) -> None:
     """Refuse a recursion that writes into an object of its surroundings."""
-    for frame, env in zip(s.frames, before, strict=True):
+    for frame, env in zip(state.frames, before, strict=True):
         for name, box in env.items():
             if frame.env.get(name) is not box:
-                refuse_writes(s, callee, repr(name))
+                refuse_writes(state, callee, repr(name))
 
 
 def _frame_for(frame: Frame, headers: dict[str, AbstractValue]) -> Frame:
     return replace(frame, env=dict(headers), exit=NONE, tags=frozenset(), functions=[])
 
 
-def _arguments(s: Machine, known: AbstractValue, given: AbstractValue) -> list[Atom]:
+def _arguments(state: Machine, known: AbstractValue, given: AbstractValue) -> list[Atom]:
     if isinstance(known, Value):
-        return [s.atom(given)]
+        return [state.atom(given)]
     if isinstance(known, Structure | Code):
         pairs = zip(shown_parts(known), shown_parts(given), strict=True)
-        return [a for x, y in pairs for a in _arguments(s, x, y)]
+        return [a for x, y in pairs for a in _arguments(state, x, y)]
     return []
 
 
-def _call(s: Machine, variant: Variant, bound: dict[str, AbstractValue]) -> AbstractValue:
+def _call(state: Machine, variant: Variant, bound: dict[str, AbstractValue]) -> AbstractValue:
     result = variant.result
     if result is None and not variant.is_endless:
         raise Unreachable
-    args = [a for name, known in variant.headers.items() for a in _arguments(s, known, bound[name])]
+    args = [
+        a for name, known in variant.headers.items() for a in _arguments(state, known, bound[name])
+    ]
     if result is None:
-        s.emit(variant.routine, *args, *variant.extra, effect=True, type=OPAQUE)
+        state.emit(variant.routine, *args, *variant.extra, effect=True, type=OPAQUE)
         raise Unreachable
     shape = representing_type(result)
-    value = s.emit(variant.routine, *args, *variant.extra, type=TupleOf((shape,)))
-    active = any(v in s.active for v in values_in_order(result)) or value in s.active
+    value = state.emit(variant.routine, *args, *variant.extra, type=TupleOf((shape,)))
+    active = any(v in state.active for v in values_in_order(result)) or value in state.active
     if active:
-        s.active.add(value)
-    out = s.item(value, 0, type=shape)
-    _forget_written(s, variant, bound)
-    return s.box(out)
+        state.active.add(value)
+    out = state.item(value, 0, type=shape)
+    _forget_written(state, variant, bound)
+    return state.box(out)

@@ -33,12 +33,12 @@ _EXACT = frozenset(
 )  # fmt: skip
 
 
-def target_array(s: Machine, box: AbstractValue, what: str) -> Value:
+def target_array(state: Machine, box: AbstractValue, what: str) -> Value:
     """Return the array that is written into; anything else is refused."""
     if isinstance(box, TupleValue) and len(box.items) == 1:
         (box,) = box.items
     if not may_be_array(box):
-        s.refuse(
+        state.refuse(
             errors.MutationError,
             f"cannot write into this with {what!r}",
             why="srcad does not know the array that is written into.",
@@ -50,54 +50,54 @@ def target_array(s: Machine, box: AbstractValue, what: str) -> Value:
 
 # ------------------------------------------------------------------------------ functions
 @means(np.copyto)
-def copyto(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def copyto(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.copyto(dst, src, where=mask)``."""
-    array, value = target_array(s, args[0], "np.copyto"), args[1]
+    array, value = target_array(state, args[0], "np.copyto"), args[1]
     where = kwargs.get("where")
     if where is not None:
-        value = s.emit(np.where, where, value, array)
-    array_stores.store(s, array, array_stores.EVERYTHING, value)
+        value = state.emit(np.where, where, value, array)
+    array_stores.store(state, array, array_stores.EVERYTHING, value)
     return NOTHING
 
 
 @means(np.fill_diagonal)
-def fill_diagonal(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def fill_diagonal(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.fill_diagonal(a, value)`` of a matrix."""
-    array = target_array(s, args[0], "np.fill_diagonal")
+    array = target_array(state, args[0], "np.fill_diagonal")
     rank = array.type.shape if isinstance(array.type, Numeric) else None
     if rank is None or len(rank) != 2 or kwargs or len(args) != 2:
-        refuse_write_form(s, "np.fill_diagonal", "only of a matrix, and without 'wrap'")
-    length = s.emit(min, *[s.item(shape_value(s, array), k) for k in (0, 1)])
-    places = s.emit(np.arange, length)
-    array_stores.store(s, array, Display("tuple", (places, places)), args[1])
+        refuse_write_form(state, "np.fill_diagonal", "only of a matrix, and without 'wrap'")
+    length = state.emit(min, *[state.item(shape_value(state, array), k) for k in (0, 1)])
+    places = state.emit(np.arange, length)
+    array_stores.store(state, array, Display("tuple", (places, places)), args[1])
     return NOTHING
 
 
-def shape_value(s: Machine, array: Value) -> Value:
-    return s.shape(array)
+def shape_value(state: Machine, array: Value) -> Value:
+    return state.shape(array)
 
 
 @means(np.nan_to_num)
-def in_place_unless_copied(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def in_place_unless_copied(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.nan_to_num(a, copy=False)`` writes into `a` and returns it."""
     given = {**dict(zip(("x", "copy", "nan", "posinf", "neginf"), args, strict=False)), **kwargs}
     array, copy = given.pop("x"), given.pop("copy", Constant(True))
     if not isinstance(copy, Constant):
-        refuse_write_form(s, "np.nan_to_num", "only where it is known whether it copies")
+        refuse_write_form(state, "np.nan_to_num", "only where it is known whether it copies")
     elif not copy.value and may_be_array(array):
         assert isinstance(array, Value)
-        value = s.emit(np.nan_to_num, array, kwargs=given)
-        return array_stores.store(s, array, array_stores.EVERYTHING, value)
+        value = state.emit(np.nan_to_num, array, kwargs=given)
+        return array_stores.store(state, array, array_stores.EVERYTHING, value)
     return None
 
 
 @means(np.median, np.percentile, np.quantile, np.nanmedian, np.nanpercentile, np.nanquantile)
-def may_overwrite(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def may_overwrite(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.median(a, overwrite_input=True)`` leaves the entries of `a` in another order."""
     overwrite = kwargs.get("overwrite_input", Constant(False))
     if isinstance(overwrite, Constant) and not overwrite.value:
         return None
-    return s.refuse(
+    return state.refuse(
         errors.MutationError,
         "cannot read the option 'overwrite_input'",
         why="it leaves the entries of the array in an order of which nothing is said.",
@@ -106,24 +106,28 @@ def may_overwrite(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
 
 
 @means(np.putmask)
-def putmask(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def putmask(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.putmask(a, mask, value)`` of one value, or of an array of the same shape."""
-    array, mask, value = target_array(s, args[0], "np.putmask"), args[1], args[2]
+    array, mask, value = target_array(state, args[0], "np.putmask"), args[1], args[2]
     alike = isinstance(value, Value) and array_stores.have_same_shape(array.type, value.type)
     if not alike and not _is_scalar(value):
-        refuse_write_form(s, "np.putmask", "only with one value, or values of the array's shape")
-    array_stores.store(s, array, array_stores.EVERYTHING, s.emit(np.where, mask, value, array))
+        refuse_write_form(
+            state, "np.putmask", "only with one value, or values of the array's shape"
+        )
+    array_stores.store(
+        state, array, array_stores.EVERYTHING, state.emit(np.where, mask, value, array)
+    )
     return NOTHING
 
 
 @means(np.place)
-def place(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def place(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.place(a, mask, value)`` of one value."""
-    array, mask, value = target_array(s, args[0], "np.place"), args[1], args[2]
+    array, mask, value = target_array(state, args[0], "np.place"), args[1], args[2]
     if not _is_scalar(value):
-        refuse_write_form(s, "np.place", "only with one value:  a[mask] = value")
-    mask = s.emit(np.astype, s.emit(np.asarray, mask), Constant(bool))
-    array_stores.store(s, array, s.arg(mask), value)
+        refuse_write_form(state, "np.place", "only with one value:  a[mask] = value")
+    mask = state.emit(np.astype, state.emit(np.asarray, mask), Constant(bool))
+    array_stores.store(state, array, state.arg(mask), value)
     return NOTHING
 
 
@@ -134,31 +138,33 @@ def _is_scalar(box: AbstractValue) -> bool:
 
 
 @means(np.put)
-def put(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def put(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.put(a, places, values)``: places of the flat array."""
-    array = target_array(s, args[0], "np.put")
+    array = target_array(state, args[0], "np.put")
     if kwargs or len(args) != 3:
-        refuse_write_form(s, "np.put", "only in its plain form")
-    array_stores.store(s, flat(s, array), s.arg(args[1]), args[2])
+        refuse_write_form(state, "np.put", "only in its plain form")
+    array_stores.store(state, flat(state, array), state.arg(args[1]), args[2])
     return NOTHING
 
 
 @means(np.put_along_axis)
-def put_along_axis(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def put_along_axis(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.put_along_axis(a, indices, values, axis)``."""
     names = ("arr", "indices", "values", "axis")
     given = {**dict(zip(names, args, strict=False)), **kwargs}
-    array = target_array(s, given["arr"], "np.put_along_axis")
+    array = target_array(state, given["arr"], "np.put_along_axis")
     axis = given["axis"]
     if not isinstance(axis, Constant) or not isinstance(axis.value, int):
-        refuse_write_form(s, "np.put_along_axis", "only with an axis that is known")
-    place = apply(s, Constant(along), (given["indices"], s.box(shape_value(s, array)), axis), {})
-    array_stores.store(s, array, s.arg(place), given["values"])
+        refuse_write_form(state, "np.put_along_axis", "only with an axis that is known")
+    place = apply(
+        state, Constant(along), (given["indices"], state.box(shape_value(state, array)), axis), {}
+    )
+    array_stores.store(state, array, state.arg(place), given["values"])
     return NOTHING
 
 
-def refuse_write_form(s: Machine, name: str, why: str) -> None:
-    s.refuse(
+def refuse_write_form(state: Machine, name: str, why: str) -> None:
+    state.refuse(
         errors.MutationError,
         f"cannot read this call of {name!r}",
         why=f"it is read {why}.",
@@ -167,113 +173,115 @@ def refuse_write_form(s: Machine, name: str, why: str) -> None:
 
 
 # ------------------------------------------------------------------------------ ufuncs
-def at(s: Machine, ufunc: np.ufunc, args: Args) -> AbstractValue:
+def at(state: Machine, ufunc: np.ufunc, args: Args) -> AbstractValue:
     """``np.add.at(a, index, value)``."""
-    array = target_array(s, args[0], f"np.{ufunc.__name__}.at")
+    array = target_array(state, args[0], f"np.{ufunc.__name__}.at")
     if ufunc not in (np.add, np.subtract):
-        return _at_once(s, ufunc, array, args)
-    array_stores.before_arithmetic(s, array)
-    value = args[2] if ufunc is np.add else array_stores.negated(s, args[2])
-    array_stores.store(s, array, s.arg(args[1]), value, "add each")
+        return _at_once(state, ufunc, array, args)
+    array_stores.before_arithmetic(state, array)
+    value = args[2] if ufunc is np.add else array_stores.negated(state, args[2])
+    array_stores.store(state, array, state.arg(args[1]), value, "add each")
     return NOTHING
 
 
-def _at_once(s: Machine, ufunc: np.ufunc, array: Value, args: Args) -> AbstractValue:
+def _at_once(state: Machine, ufunc: np.ufunc, array: Value, args: Args) -> AbstractValue:
     """``np.multiply.at(a, index, value)``: place by place where one may be named twice."""
-    index = s.arg(args[1])
-    array_stores.before_arithmetic(s, array)
+    index = state.arg(args[1])
+    array_stores.before_arithmetic(state, array)
     if reads_a_copy(index) and not _is_mask(index):
-        return _at_each(s, ufunc, array, args)
-    old = s.emit(operator.getitem, array, index)
-    array_stores.store(s, array, index, s.emit(ufunc, old, *args[2:]))
+        return _at_each(state, ufunc, array, args)
+    old = state.emit(operator.getitem, array, index)
+    array_stores.store(state, array, index, state.emit(ufunc, old, *args[2:]))
     return NOTHING
 
 
-def _at_each(s: Machine, ufunc: np.ufunc, array: Value, args: Args) -> AbstractValue:
+def _at_each(state: Machine, ufunc: np.ufunc, array: Value, args: Args) -> AbstractValue:
     """``np.multiply.at(a, positions, values)`` of a list of positions along the first axis."""
     if len(args) != 3:
-        refuse_write_form(s, f"np.{ufunc.__name__}.at", "with a place and a value")
+        refuse_write_form(state, f"np.{ufunc.__name__}.at", "with a place and a value")
     if isinstance(args[1], TupleValue):
-        return _at_each_entry(s, ufunc, array, args[1].items, args[2])
-    places = s.emit(np.ravel, s.emit(np.asarray, args[1]))
-    rest = s.shape(s.emit(operator.getitem, array, places))
-    values = s.emit(np.broadcast_to, args[2], rest)
-    _each(s, builtins.applied_at, Constant(ufunc), array, places, values)
+        return _at_each_entry(state, ufunc, array, args[1].items, args[2])
+    places = state.emit(np.ravel, state.emit(np.asarray, args[1]))
+    rest = state.shape(state.emit(operator.getitem, array, places))
+    values = state.emit(np.broadcast_to, args[2], rest)
+    _each(state, builtins.applied_at, Constant(ufunc), array, places, values)
     return NOTHING
 
 
 def _at_each_entry(
-    s: Machine, ufunc: np.ufunc, array: Value, places: Args, value: AbstractValue
+    state: Machine, ufunc: np.ufunc, array: Value, places: Args, value: AbstractValue
 ) -> AbstractValue:
     """``np.multiply.at(a, (rows, columns), values)``: a position along every axis."""
     shape = array.type.shape if isinstance(array.type, Numeric) else None
     if shape is None or len(shape) != len(places) or any(isinstance(p, SliceValue) for p in places):
-        refuse_write_form(s, f"np.{ufunc.__name__}.at", "with positions along every axis")
-    where = s.shape(s.emit(operator.getitem, array, TupleValue(places)))
+        refuse_write_form(state, f"np.{ufunc.__name__}.at", "with positions along every axis")
+    where = state.shape(state.emit(operator.getitem, array, TupleValue(places)))
     flat_places = tuple(
-        s.emit(np.ravel, s.emit(np.broadcast_to, s.emit(np.asarray, place), where))
+        state.emit(np.ravel, state.emit(np.broadcast_to, state.emit(np.asarray, place), where))
         for place in places
     )
-    values = s.emit(np.ravel, s.emit(np.broadcast_to, value, where))
-    _each(s, builtins.applied_at_entries, Constant(ufunc), array, TupleValue(flat_places), values)
+    values = state.emit(np.ravel, state.emit(np.broadcast_to, value, where))
+    _each(
+        state, builtins.applied_at_entries, Constant(ufunc), array, TupleValue(flat_places), values
+    )
     return NOTHING
 
 
-def _each(s: Machine, loop: Any, *args: AbstractValue) -> None:
+def _each(state: Machine, loop: Any, *args: AbstractValue) -> None:
     """Read a loop over places: NumPy, too, has looked at all of them before it writes."""
 
     def build() -> None:
-        read_prelude(s, loop, *args)
+        read_prelude(state, loop, *args)
 
-    try_regions.surely(s, build)
+    try_regions.surely(state, build)
 
 
 def _is_mask(index: Arg) -> bool:
     return isinstance(index, Value) and isinstance(index.type, Numeric) and index.type.kind == "b"
 
 
-def into(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def into(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Return a call with ``out=``: the result is stored there; None where it has none."""
     function, out = callee.value, kwargs.get("out")
     if isinstance(function, np.ufunc) and len(args) > function.nin:
         if function.nout > 1:
-            refuse_write_form(s, f"np.{function.__name__}", "with one result only")
+            refuse_write_form(state, f"np.{function.__name__}", "with one result only")
         out, args = args[function.nin], args[: function.nin]
     if out is None or (isinstance(out, Constant) and out.value is None):
         return None
-    array = target_array(s, out, getattr(function, "__name__", "out"))
+    array = target_array(state, out, getattr(function, "__name__", "out"))
     rest = {name: box for name, box in kwargs.items() if name != "out"}
     where = rest.pop("where", None) if isinstance(function, np.ufunc) else None
-    array_stores.before_arithmetic(s, array)
-    with s.kept(array) as kept:
-        value = apply(s, callee, args, rest)
+    array_stores.before_arithmetic(state, array)
+    with state.kept(array) as kept:
+        value = apply(state, callee, args, rest)
         kept_array = kept.box
     assert isinstance(kept_array, Value)
     if isinstance(function, np.ufunc) and function not in _EXACT and not rest:
-        value = _rounded(s, function, kept_array, args, value)
+        value = _rounded(state, function, kept_array, args, value)
     if where is not None:
-        value = s.emit(np.where, where, value, kept_array)
-    array_stores.check_cast(s, kept_array, value)
-    value = array_stores.check_fits(s, kept_array, value)
-    return array_stores.store(s, kept_array, array_stores.EVERYTHING, value)
+        value = state.emit(np.where, where, value, kept_array)
+    array_stores.check_cast(state, kept_array, value)
+    value = array_stores.check_fits(state, kept_array, value)
+    return array_stores.store(state, kept_array, array_stores.EVERYTHING, value)
 
 
 def _rounded(
-    s: Machine, function: np.ufunc, array: Value, args: Args, value: AbstractValue
+    state: Machine, function: np.ufunc, array: Value, args: Args, value: AbstractValue
 ) -> AbstractValue:
     """Return a result as it is rounded in a view that may run backwards.
 
     Where NumPy finds that operands overlap with the view, it writes into a buffer first.
     """
-    where = origin(s, array)
+    where = origin(state, array)
     overlaps = any(
-        box is not array and not origin(s, box).everything.isdisjoint(where.objects)
+        box is not array and not origin(state, box).everything.isdisjoint(where.objects)
         for box in args
         if isinstance(box, Value)
     )
     if overlaps or not isinstance(value, Value) or not _may_be_backward(where.steps):
         return value
-    return s.emit(runtime.rounded, value, Const(function), array, *args, type=value.type)
+    return state.emit(runtime.rounded, value, Const(function), array, *args, type=value.type)
 
 
 def _may_be_backward(steps: tuple[Step, ...] | None) -> bool:
@@ -295,38 +303,43 @@ def _steps_back(part: Arg) -> bool:
 
 
 # ------------------------------------------------------------------------------ methods
-def fill(s: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
-    array_stores.store(s, receiver, array_stores.EVERYTHING, args[0] if args else kwargs["value"])
-    return NOTHING
-
-
-def sort(s: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
+def fill(state: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
     array_stores.store(
-        s, receiver, array_stores.EVERYTHING, s.emit(np.sort, receiver, *args, kwargs=kwargs)
+        state, receiver, array_stores.EVERYTHING, args[0] if args else kwargs["value"]
     )
     return NOTHING
 
 
-def put_items(s: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
+def sort(state: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
+    array_stores.store(
+        state,
+        receiver,
+        array_stores.EVERYTHING,
+        state.emit(np.sort, receiver, *args, kwargs=kwargs),
+    )
+    return NOTHING
+
+
+def put_items(state: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
     """``x.put(places, values)``."""
-    return put(s, (receiver, *args), kwargs) or NOTHING
+    return put(state, (receiver, *args), kwargs) or NOTHING
 
 
-def shuffle(s: Machine, generator: AbstractValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+def shuffle(state: Machine, generator: AbstractValue, args: Args, kwargs: Kwargs) -> AbstractValue:
     """``rng.shuffle(a)`` of data without derivative."""
-    array = target_array(s, args[0], "shuffle")
-    if s.is_active(array):
+    array = target_array(state, args[0], "shuffle")
+    if state.is_active(array):
         refuse_write_form(
-            s, "shuffle", "of data without derivative only; index with rng.permutation(n)"
+            state, "shuffle", "of data without derivative only; index with rng.permutation(n)"
         )
-    shuffled = s.emit(
+    shuffled = state.emit(
         runtime.shuffled, generator, array, *args[1:], kwargs=kwargs, effect=True, type=array.type
     )
-    array_stores.replace_all(s, array, shuffled)
+    array_stores.replace_all(state, array, shuffled)
     return NOTHING
 
 
-def view(s: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
+def view(state: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
     if args or kwargs:
-        refuse_write_form(s, "view", "as another name of the same array only")
-    return s.identity(receiver)
+        refuse_write_form(state, "view", "as another name of the same array only")
+    return state.identity(receiver)

@@ -44,145 +44,147 @@ _PYTHON = ("python", "number")  # forms of what is, or may be, a number of Pytho
 _KINDS = ("f", "i", "b")
 
 
-def read_prelude(s: Machine, function: Any, *args: AbstractValue) -> AbstractValue:
+def read_prelude(state: Machine, function: Any, *args: AbstractValue) -> AbstractValue:
     """Read a function of the prelude with these arguments."""
-    return inline(s, callee_of(s, function, None), args, {})
+    return inline(state, callee_of(state, function, None), args, {})
 
 
 @means(range)
-def range_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def range_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``range(...)``."""
     if len(args) == 1:
         args = (Constant(0), args[0])
     if len(args) == 2:
         args = (*args, Constant(1))
-    return IteratorValue("range", tuple(_count(s, a) for a in args))
+    return IteratorValue("range", tuple(_count(state, a) for a in args))
 
 
-def _count(s: Machine, box: AbstractValue) -> AbstractValue:
+def _count(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return an integer as a bound: the derivative ends here."""
-    return s.box(s.emit(operator.index, box, type=INT)) if is_index(box) else box
+    return state.box(state.emit(operator.index, box, type=INT)) if is_index(box) else box
 
 
 @means(zip)
-def zip_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def zip_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``zip(...)``; with ``strict`` the lengths of sequences are compared before the first item."""
     strict = kwargs.get("strict", Constant(False))
     sized = [a for a in args if not is_lazy(a)]
-    if known(s, strict, "whether 'zip' is strict") and len(sized) > 1:
-        read_prelude(s, builtins.equally_long, *(sequences.length(s, a) for a in sized))
+    if known(state, strict, "whether 'zip' is strict") and len(sized) > 1:
+        read_prelude(state, builtins.equally_long, *(sequences.length(state, a) for a in sized))
     once = [a for a in args if is_lazy(a)]
     if any(a is b for k, a in enumerate(once) for b in once[:k]):
-        refuse_listing(s)  # zip(*[iter(items)] * 2): each takes what the other leaves
+        refuse_listing(state)  # zip(*[iter(items)] * 2): each takes what the other leaves
     return IteratorValue("zip", args)
 
 
 @means(enumerate)
-def enumerate_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def enumerate_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``enumerate(items, start)``."""
-    start = _count(s, args[1] if len(args) > 1 else kwargs.get("start", Constant(0)))
+    start = _count(state, args[1] if len(args) > 1 else kwargs.get("start", Constant(0)))
     if is_lazy(args[0]):
-        return prelude_generator(s, iterators.enumerated, args[0], start)
-    count = sequences.length(s, args[0])
+        return prelude_generator(state, iterators.enumerated, args[0], start)
+    count = sequences.length(state, args[0])
     stop = (
         count
         if isinstance(start, Constant) and start.value == 0
-        else operate(s, operator.add, start, count)
+        else operate(state, operator.add, start, count)
     )
     return IteratorValue("zip", (IteratorValue("range", (start, stop, Constant(1))), args[0]))
 
 
 @means(reversed)
-def reversed_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def reversed_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``reversed(items)``; an object may have a way of its own."""
-    if is_drawn(args[0]) and not s.is_active(args[0]):
+    if is_drawn(args[0]) and not state.is_active(args[0]):
         return None
     return IteratorValue("reversed", (args[0],))
 
 
 @means(list)
-def list_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def list_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     if not args:
         return ListValue(())
-    items = few_known_items(s, args[0])
+    items = few_known_items(state, args[0])
     if items is not None:
         return ListValue(items)
     if isinstance(args[0], Value | Constant) and is_drawn(args[0]):
         return None
     if isinstance(args[0], Value) and isinstance(args[0].type, ListOf):
-        return as_copy(s, args[0])
-    return read_prelude(s, builtins.listed, args[0])
+        return as_copy(state, args[0])
+    return read_prelude(state, builtins.listed, args[0])
 
 
 @means(tuple)
-def tuple_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def tuple_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``tuple(items)`` of items that are known one by one."""
     if not args:
         return TupleValue(())
     if is_lazy(args[0]) and not is_drawn(args[0]):
-        return TupleValue(spread(s, read_prelude(s, builtins.listed, args[0])))
-    items = few_known_items(s, args[0])
+        return TupleValue(spread(state, read_prelude(state, builtins.listed, args[0])))
+    items = few_known_items(state, args[0])
     if items is not None:
         return TupleValue(items)
-    if s.is_active(args[0]):
-        return TupleValue(spread(s, args[0]))
+    if state.is_active(args[0]):
+        return TupleValue(spread(state, args[0]))
     return None
 
 
-def few_known_items(s: Machine, box: AbstractValue) -> Args | None:
+def few_known_items(state: Machine, box: AbstractValue) -> Args | None:
     """Return the items of what is known one by one, if they are few."""
     if isinstance(box, TupleValue | ListValue):
         return box.items
     if isinstance(box, DictValue):
         return tuple(Constant(k) for k in box.keys)
     if isinstance(box, IteratorValue):
-        found = static_items(s, box)
+        found = static_items(state, box)
         return found if found is None or len(found) <= 64 else None
-    return of_constant(s, box) if isinstance(box, Constant) else None
+    return of_constant(state, box) if isinstance(box, Constant) else None
 
 
 @means(dict)
-def dict_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def dict_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``dict(pairs, **more)``."""
-    args = tuple(as_data(s, arg) for arg in args)
+    args = tuple(as_data(state, arg) for arg in args)
     if any(map(is_mapping, args)):
-        return mappings.made_dict(s, args, kwargs)
-    entries = unless_open(s, lambda: dict_entries(s, args, kwargs))
+        return mappings.made_dict(state, args, kwargs)
+    entries = unless_open(state, lambda: dict_entries(state, args, kwargs))
     if entries is None:
-        return mappings.made_dict(s, args, kwargs)
+        return mappings.made_dict(state, args, kwargs)
     return DictValue(tuple(entries), tuple(entries.values()))
 
 
 @means(dict.fromkeys)
-def dict_from_keys(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def dict_from_keys(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``dict.fromkeys(keys, value)`` of keys that are known."""
-    items = few_known_items(s, args[0])
-    if items is None and s.dicts.is_needed(s.builder.where):
-        return read_prelude(s, containers.from_keys, args[0], *(args[1:] or (Constant(None),)))
+    items = few_known_items(state, args[0])
+    if items is None and state.dicts.is_needed(state.builder.where):
+        return read_prelude(state, containers.from_keys, args[0], *(args[1:] or (Constant(None),)))
     if items is None or kwargs:
         return None
     value = args[1] if len(args) > 1 else Constant(None)
-    keys = dict.fromkeys(known(s, item, "a dict key") for item in items)
+    keys = dict.fromkeys(known(state, item, "a dict key") for item in items)
     return DictValue(tuple(keys), (value,) * len(keys))
 
 
 @means(sum)
-def sum_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def sum_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``sum(items, start)``."""
     start = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
-    items = few_known_items(s, args[0])
+    items = few_known_items(state, args[0])
     more = () if isinstance(start, Constant) and start.value == 0 else (start,)
     if _is_list_of_numbers(args[0], start):
-        return s.emit(sum, args[0], *more)
+        return state.emit(sum, args[0], *more)
     count = 0 if items is None else _rounded_once(items, start)
     if items is not None and (count or len(items) <= 256):
-        result = s.emit(sum, ListValue(tuple(items[:count])), *more) if count else start
+        result = state.emit(sum, ListValue(tuple(items[:count])), *more) if count else start
         for item in items[count:]:
-            result = operate(s, operator.add, result, item)
+            result = operate(state, operator.add, result, item)
         return result
-    if not s.is_active(args[0], start) and not isinstance(args[0], GeneratorValue | IteratorValue):
+    if not state.is_active(args[0], start) and not isinstance(
+        args[0], GeneratorValue | IteratorValue
+    ):
         return None
-    return read_prelude(s, builtins.total, args[0], start)
+    return read_prelude(state, builtins.total, args[0], start)
 
 
 def _rounded_once(items: Sequence[AbstractValue], start: AbstractValue) -> int:
@@ -212,54 +214,54 @@ def _is_list_of_numbers(box: AbstractValue, start: AbstractValue) -> bool:
     return is_number and _python_kind(start) in _KINDS
 
 
-def indexed(s: Machine, box: AbstractValue) -> AbstractValue:
+def indexed(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return a sequence that can be indexed."""
     if isinstance(box, IteratorValue | GeneratorValue):
-        made = list_(s, (box,), {})
+        made = list_(state, (box,), {})
         assert made is not None
         return made
     return box
 
 
 @means(map)
-def map_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def map_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``map(function, items, ...)``: an item is asked for, then the function is called."""
     if len(args) == 2:
-        return prelude_generator(s, iterators.mapped_each, *args)
-    return prelude_generator(s, iterators.starmapped, args[0], IteratorValue("zip", args[1:]))
+        return prelude_generator(state, iterators.mapped_each, *args)
+    return prelude_generator(state, iterators.starmapped, args[0], IteratorValue("zip", args[1:]))
 
 
 @means(filter)
-def filter_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def filter_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``filter(function, items)``."""
     if isinstance(args[0], Constant) and args[0].value is None:
         args = (Constant(builtins.truthy), args[1])
-    return prelude_generator(s, iterators.filtered_each, *args)
+    return prelude_generator(state, iterators.filtered_each, *args)
 
 
 @means(functools.reduce)
-def reduce_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def reduce_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``functools.reduce(function, items, start)``."""
-    items = few_known_items(s, args[1])
+    items = few_known_items(state, args[1])
     if items == () and len(args) < 3:
-        raises(s, TypeError, "reduce() of empty iterable with no initial value")
+        raises(state, TypeError, "reduce() of empty iterable with no initial value")
     if items is not None and len(items) <= 64:
         result = args[2] if len(args) > 2 else items[0]
         for item in items if len(args) > 2 else items[1:]:
-            result = apply(s, args[0], (result, item), {})
+            result = apply(state, args[0], (result, item), {})
         return result
     if len(args) > 2:
-        return read_prelude(s, builtins.reduced_from, *args)
-    return read_prelude(s, builtins.reduced, args[0], indexed(s, args[1]))
+        return read_prelude(state, builtins.reduced_from, *args)
+    return read_prelude(state, builtins.reduced, args[0], indexed(state, args[1]))
 
 
 @means(functools.partial)
-def partial_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def partial_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``functools.partial(function, ...)``."""
     return BoundValue(args[0], args[1:], kwargs)
 
 
 @means(functools.wraps)
-def wraps(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def wraps(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``functools.wraps(function)``: names and documents, and changes nothing."""
     return Constant(builtins.unchanged)

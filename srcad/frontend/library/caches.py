@@ -48,7 +48,7 @@ def remembering(function: Any) -> Any:
 
 @means(functools.cache, functools.lru_cache, remembering)
 def cached(
-    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """``functools.lru_cache(function)``, and the decorator that ``lru_cache(maxsize=None)`` is."""
     function = args[0] if args else Constant(None)
@@ -59,27 +59,29 @@ def cached(
 
 @means(once)
 def cached_result(
-    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """Return the result of a function behind a cache."""
     function, *given = args
-    _check_keys(s, (*given, *kwargs.values()))
-    builder, start, before = s.builder, len(s.builder.ops), s.snapshot()
-    result = apply(s, function, tuple(given), kwargs)
+    _check_keys(state, (*given, *kwargs.values()))
+    builder, start, before = state.builder, len(state.builder.ops), state.snapshot()
+    result = apply(state, function, tuple(given), kwargs)
     if any(_is_noticed(op) for op in _everything(builder.ops[start:])):
-        if s.inactive.may_open:
-            s.inactive.is_open = True
-        _refuse(s, "it does more than compute, and the plain call does that once for all calls.")
-    for frame, env in zip(s.frames, before, strict=True):
+        if state.inactive.may_open:
+            state.inactive.is_open = True
+        _refuse(
+            state, "it does more than compute, and the plain call does that once for all calls."
+        )
+    for frame, env in zip(state.frames, before, strict=True):
         if any(frame.env.get(name) is not box for name, box in env.items()):
-            _refuse(s, "it changes what is around it, and the plain call does that once.")
-    s.inactive.kept.update(mutable_parts(result))
-    s.inactive.kept.update(*(origin(s, value).objects for value in inner_values(result)))
+            _refuse(state, "it changes what is around it, and the plain call does that once.")
+    state.inactive.kept.update(mutable_parts(result))
+    state.inactive.kept.update(*(origin(state, value).objects for value in inner_values(result)))
     return result
 
 
-def _refuse(s: Machine, why: str) -> NoReturn:
-    s.refuse(
+def _refuse(state: Machine, why: str) -> NoReturn:
+    state.refuse(
         errors.UnsupportedSyntaxError,
         "cannot differentiate through this call of a function with a cache",
         why=why,
@@ -115,14 +117,14 @@ def _is_noticed(op: Op) -> bool:
     return not is_library(target) or is_random(target) or target in _NOTICED
 
 
-def _check_keys(s: Machine, given: Iterable[AbstractValue]) -> None:
+def _check_keys(state: Machine, given: Iterable[AbstractValue]) -> None:
     """Ask the arguments of a cache for a hash first."""
     for box in given:
         if isinstance(box, TupleValue):
-            _check_keys(s, box.items)
+            _check_keys(state, box.items)
         cls = _class_without_hash(box)
         if cls is not None:
-            raises(s, TypeError, f"unhashable type: {cls!r}")
+            raises(state, TypeError, f"unhashable type: {cls!r}")
 
 
 def _class_without_hash(box: AbstractValue) -> str | None:

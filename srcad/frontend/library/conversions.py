@@ -26,13 +26,13 @@ from srcad.types.structures import ListOf, Opaque, Type
 
 
 @means(is_known)
-def is_known_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def is_known_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``is_known(option)`` in a rule that has a shorter form for constants."""
     return Constant(all_known(args, kwargs))
 
 
 @means(np.ndim)
-def ndim(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def ndim(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.ndim(x)``: a rank is mostly known."""
     rank = rank_of(args[0])
     return None if rank is None else Constant(rank)
@@ -64,24 +64,24 @@ def _rank_of_type(type_: Type) -> int | None:
 
 
 @means(np.shape)
-def shape_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def shape_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.shape(x)``."""
     box = args[0]
     if isinstance(box, Constant) and isinstance(box.value, int | float | complex):
         return TupleValue(())
-    return s.box(s.shape(box)) if isinstance(box, Value) else None
+    return state.box(state.shape(box)) if isinstance(box, Value) else None
 
 
 @means(np.where)
 def _where(
-    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """``np.where(mask)`` of one argument is ``np.nonzero(mask)``: one array per axis."""
-    return apply(s, Constant(np.nonzero), args, kwargs) if len(args) == 1 else None
+    return apply(state, Constant(np.nonzero), args, kwargs) if len(args) == 1 else None
 
 
 @means(np.asarray, np.asanyarray)
-def asarray(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def asarray(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.asarray(x, dtype)``: another name of `x` if that is its dtype, else a copy."""
     dtype = args[1] if len(args) == 2 else kwargs.get("dtype")
     if dtype is None or len(args) + len(kwargs) != 2:
@@ -89,30 +89,30 @@ def asarray(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     is_same = has_dtype(args[0], dtype)
     if is_same is None:
         return None
-    return s.emit(np.asarray, args[0]) if is_same else s.emit(np.astype, args[0], dtype)
+    return state.emit(np.asarray, args[0]) if is_same else state.emit(np.astype, args[0], dtype)
 
 
 @means(float)
-def float_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def float_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     box = args[0] if args else Constant(0.0)
-    s.use_as_number(box)
+    state.use_as_number(box)
     if isinstance(box, Constant) and box.atom is None and not is_of_users(box):
         with contextlib.suppress(Exception):  # it fails at the call, as in the plain call
             return Constant(float(box.value))
     if isinstance(box, Value) and box.type == FLOAT:
         return box
-    return s.emit(float, box, type=FLOAT)
+    return state.emit(float, box, type=FLOAT)
 
 
 @means(int)
-def int_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def int_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``int(x)``: no derivative flows through it, but from an integer to itself."""
     box = args[0] if args else Constant(0)
     base = (*args[1:], *kwargs.values())
-    s.use_as_number(box)
+    state.use_as_number(box)
     if isinstance(box, Constant) and box.atom is None and not is_of_users(box):
         with contextlib.suppress(Exception):
-            return Constant(int(box.value, *[known(s, b, "a base") for b in base]))
+            return Constant(int(box.value, *[known(state, b, "a base") for b in base]))
     if (
         isinstance(box, Value)
         and isinstance(box.type, Numeric)
@@ -120,48 +120,54 @@ def int_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         and box.type.kind == "i"
     ):
         return box
-    result = s.emit(int, box, *base, type=INT)
-    s.active.discard(result)
+    result = state.emit(int, box, *base, type=INT)
+    state.active.discard(result)
     return result
 
 
 @means(abs)
-def abs_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def abs_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     box = args[0]
-    s.use_as_number(box)
+    state.use_as_number(box)
     if isinstance(box, Constant) and isinstance(box.value, int | float):
         return Constant(abs(box.value))
-    return s.box(s.emit(operator.abs, box))
+    return state.box(state.emit(operator.abs, box))
 
 
 @means(pow)
-def pow_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def pow_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``pow(x, n)``."""
-    return operate(s, operator.pow, *args) if len(args) == 2 and not kwargs else None
+    return operate(state, operator.pow, *args) if len(args) == 2 and not kwargs else None
 
 
 @means(divmod)
-def divmod_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def divmod_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``divmod(x, n)``."""
     if any(map(is_asked, args)):
         return None
-    return TupleValue((operate(s, operator.floordiv, *args), operate(s, operator.mod, *args)))
+    return TupleValue(
+        (operate(state, operator.floordiv, *args), operate(state, operator.mod, *args))
+    )
 
 
 @means(bool)
-def bool_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    found = truth(s, args[0])
-    return Constant(found) if found is not None else s.emit(bool, tested(s, args[0]), type=BOOL)
+def bool_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    found = truth(state, args[0])
+    return (
+        Constant(found)
+        if found is not None
+        else state.emit(bool, tested(state, args[0]), type=BOOL)
+    )
 
 
 def _text_of(function: Any) -> None:
     """Text has no derivative; that of an integer or a text is known."""
 
     @means(function)
-    def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         if args and not kwargs and all_known(args, kwargs):
             return Constant(result_of(function, args, kwargs))
-        return s.emit(function, *args, type=Opaque(str)) if args and not kwargs else None
+        return state.emit(function, *args, type=Opaque(str)) if args and not kwargs else None
 
 
 for _function in (str, repr, format):
@@ -169,9 +175,9 @@ for _function in (str, repr, format):
 
 
 @means(print)
-def print_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def print_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``print(...)``: once, where it stands."""
-    s.emit(builtins.print, *args, kwargs=kwargs, effect=True)
+    state.emit(builtins.print, *args, kwargs=kwargs, effect=True)
     return Constant(None)
 
 
@@ -179,13 +185,13 @@ def _tells(module: str, name: str) -> None:
     """Register a function of a library that only prints, logs or warns."""
 
     @means_in(module, name)
-    def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         cls, _, method = name.rpartition(".")
         if not cls:
-            s.emit(getattr(sys.modules[module], name), *args, kwargs=kwargs, effect=True)
+            state.emit(getattr(sys.modules[module], name), *args, kwargs=kwargs, effect=True)
             return Constant(None)
-        bound = s.field(s.atom(args[0]), method, type=Opaque())
-        s.apply(bound, *args[1:], kwargs=kwargs, effect=True)
+        bound = state.field(state.atom(args[0]), method, type=Opaque())
+        state.apply(bound, *args[1:], kwargs=kwargs, effect=True)
         return Constant(None)
 
 
@@ -199,7 +205,7 @@ for _level in _LEVELS:
 
 
 @means(slice)
-def slice_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def slice_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``slice(start, stop, step)``."""
     parts: list[AbstractValue] = [Constant(None), *args] if len(args) == 1 else list(args)
     parts += [Constant(None)] * (3 - len(parts))
@@ -210,25 +216,25 @@ def slice_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 @means(may_be_complex)
-def may_be_complex_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def may_be_complex_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``may_be_complex(x)``: known at compile time, and assumed where no dtype tells."""
-    return Constant(_may_be_complex(s, args[0]))
+    return Constant(_may_be_complex(state, args[0]))
 
 
 @means(conj)
-def conj_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def conj_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``conj(x)``: `x` itself, and nothing written, where it is real."""
     (box,) = args
-    if not _may_be_complex(s, box):
+    if not _may_be_complex(state, box):
         return box
     if isinstance(box, Constant):
         return Constant(np.conjugate(box.value))
-    return s.box(s.emit(np.conjugate, box))
+    return state.box(state.emit(np.conjugate, box))
 
 
-def _may_be_complex(s: Machine, box: AbstractValue) -> bool:
+def _may_be_complex(state: Machine, box: AbstractValue) -> bool:
     if isinstance(box, Constant):
         return np.iscomplexobj(box.value)
     if not isinstance(box, Value) or not isinstance(box.type, Numeric):
-        return not s.all_real
-    return box.type.kind == "c" or (box.type.kind == "?" and not s.all_real)
+        return not state.all_real
+    return box.type.kind == "c" or (box.type.kind == "?" and not state.all_real)

@@ -42,17 +42,24 @@ _MANAGING = getattr(contextlib.contextmanager(lambda: iter(())), "__code__")  # 
 
 
 def call_getter(
-    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine,
+    callee: Constant,
+    args: tuple[AbstractValue, ...],
+    kwargs: dict[str, AbstractValue],
 ) -> AbstractValue | None:
     """Return the call of such an object; None where it is another one, or need not be read."""
     function = callee.value
     if isinstance(function, _GETTERS):
-        return _got(s, callee, args, kwargs)
+        return _got(state, callee, args, kwargs)
     if isinstance(function, FunctionType) and function.__code__ is _MANAGING:
         given = (*args, *kwargs.values())
-        if s.is_active(*given) or any(mutable_parts(box) for box in given):
-            inner = callee_of(s, _decorated(function), below(callee.path, ("attr", "__wrapped__")))
-            return replace(lazy_iterables.generator_of_call(s, inner, args, kwargs), manages=True)
+        if state.is_active(*given) or any(mutable_parts(box) for box in given):
+            inner = callee_of(
+                state, _decorated(function), below(callee.path, ("attr", "__wrapped__"))
+            )
+            return replace(
+                lazy_iterables.generator_of_call(state, inner, args, kwargs), manages=True
+            )
     return None
 
 
@@ -63,24 +70,27 @@ def _decorated(function: FunctionType) -> FunctionType:
 
 
 def _got(
-    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine,
+    callee: Constant,
+    args: tuple[AbstractValue, ...],
+    kwargs: dict[str, AbstractValue],
 ) -> AbstractValue | None:
     """Return the attributes or items of a constant getter, taken apart as `pickle` does."""
     maker, given = callee.value.__reduce__()[:2]
     named = getattr(maker, "keywords", {})
     if named:
         maker, given = maker.func, (*maker.args, *given)
-    if not s.is_active(*args) or not all(map(is_plain, (*given, *named.values()))):
+    if not state.is_active(*args) or not all(map(is_plain, (*given, *named.values()))):
         return None
-    pinned(s, callee)
+    pinned(state, callee)
     bound = {name: Constant(value) for name, value in named.items()}
-    getter = _MAKERS[maker](s, tuple(map(Constant, given)), bound)
-    return apply(s, getter, args, kwargs)
+    getter = _MAKERS[maker](state, tuple(map(Constant, given)), bound)
+    return apply(state, getter, args, kwargs)
 
 
 @means(operator.itemgetter)
 def itemgetter(
-    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """``operator.itemgetter(*keys)``."""
     function = prelude.item_of if len(args) == 1 else prelude.items_of
@@ -89,7 +99,7 @@ def itemgetter(
 
 @means(operator.attrgetter)
 def attrgetter(
-    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """``operator.attrgetter(*names)``, of which each may lead through several attributes."""
     if not all(isinstance(name, Constant) and type(name.value) is str for name in args):
@@ -105,7 +115,7 @@ def attrgetter(
 
 @means(operator.methodcaller)
 def methodcaller(
-    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """``operator.methodcaller(name, *args, **kwargs)``."""
     name, *others = args
@@ -122,7 +132,7 @@ _MAKERS: dict[Any, Any] = {
 
 @means_in("scipy._lib._array_api", "array_namespace")
 def array_namespace(
-    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """Return the module in which SciPy looks up functions for NumPy's arrays."""
     arrays = [box for box in args if not (isinstance(box, Constant) and is_plain(box.value))]
@@ -137,7 +147,7 @@ def array_namespace(
 
 @means(contextlib.contextmanager)
 def contextmanager(
-    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """``contextlib.contextmanager`` of a function that is defined inside."""
     return (
@@ -147,9 +157,9 @@ def contextmanager(
 
 @means(prelude.managed)
 def managed(
-    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """Return the manager that such a function returns."""
     function, *others = args
-    generator = apply(s, function, tuple(others), kwargs)
+    generator = apply(state, function, tuple(others), kwargs)
     return replace(generator, manages=True) if isinstance(generator, GeneratorValue) else generator

@@ -26,10 +26,10 @@ def written_for(module: str, *names: str) -> Callable[[Written], Written]:
     def register(function: Written) -> Written:
         assert isinstance(function, FunctionType)
 
-        def read(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-            if not s.is_active(*args, *kwargs.values()):
+        def read(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+            if not state.is_active(*args, *kwargs.values()):
                 return None
-            return apply(s, Constant(function), args, kwargs)
+            return apply(state, Constant(function), args, kwargs)
 
         means_in(module, *names)(read)
         return function

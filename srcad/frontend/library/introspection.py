@@ -36,19 +36,19 @@ from srcad.types.structures import ListOf, Opaque
 
 
 @means(isinstance)
-def isinstance_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def isinstance_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Evaluate ``isinstance(x, kinds)`` by the abstract value of `x`."""
     box, kinds = args
-    wanted = known(s, kinds, "a class")
+    wanted = known(state, kinds, "a class")
     found = class_of(box)
     if found is not None and not checks_instances(wanted):
         try:
             return Constant(issubclass(found, wanted))
         except TypeError as error:
-            raises(s, TypeError, str(error))
-    if s.frame.trusted:
+            raises(state, TypeError, str(error))
+    if state.frame.trusted:
         return Constant(False)  # a rule's general path holds for every kind
-    return s.emit(isinstance, box, Constant(wanted), type=BOOL)
+    return state.emit(isinstance, box, Constant(wanted), type=BOOL)
 
 
 def class_of(box: AbstractValue) -> type | None:
@@ -89,10 +89,10 @@ def _python_class(type_: Numeric) -> type | None:
 
 
 @means(type)
-def type_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def type_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``type(x)``, or ``type(name, bases, members)``, which makes a class."""
-    if len(args) > 1 and s.is_active(*args, *kwargs.values()):
-        s.refuse(
+    if len(args) > 1 and state.is_active(*args, *kwargs.values()):
+        state.refuse(
             errors.UnsupportedTypeError,
             "cannot make a class that holds a differentiated value",
             why="its objects would share the value, and no derivative flows through a class.",
@@ -101,7 +101,7 @@ def type_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     found = class_of(args[0]) if len(args) == 1 else None
     if found is None:
         return None
-    path = None if is_stable(found) else class_path(s, args[0])
+    path = None if is_stable(found) else class_path(state, args[0])
     return Constant(found, path)
 
 
@@ -119,9 +119,9 @@ def type_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     inspect.trace,
     sys._current_frames,
 )
-def looks_inside(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def looks_inside(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Refuse functions that read or run a program by its text or its names."""
-    s.refuse(
+    state.refuse(
         errors.UnsupportedSyntaxError,
         "cannot differentiate through a builtin that looks at the program itself",
         why="it reads names or runs text that the compiler cannot see.",
@@ -130,7 +130,7 @@ def looks_inside(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None
 
 
 @means(callable)
-def callable_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def callable_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     box = args[0]
     if isinstance(box, Constant):
         return Constant(callable(box.value))
@@ -142,31 +142,31 @@ def callable_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 @means(getattr)
-def getattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def getattr_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``getattr(x, name, default)``."""
-    name = attribute_name(s, args[1])
+    name = attribute_name(state, args[1])
     if len(args) > 2:
-        found = hasattr_(s, args[:2], kwargs)
+        found = hasattr_(state, args[:2], kwargs)
         if not isinstance(found, Constant):
             return None
         if not found.value:
             return args[2]
-    return read_attribute(s, args[0], name)
+    return read_attribute(state, args[0], name)
 
 
 @means(hasattr)
-def hasattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def hasattr_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``hasattr(x, name)``."""
-    name = attribute_name(s, args[1])
+    name = attribute_name(state, args[1])
     box = args[0]
     if isinstance(box, Constant):
-        if s.outside.written and has_written(s, box, name):
+        if state.outside.written and has_written(state, box, name):
             return Constant(True)
         if reader(box.value, name) is not None:
-            s.inactive.left = True
+            state.inactive.left = True
             return None
         found = hasattr(box.value, name)
-        s.guard(box.path, "has" if found else "lacks", name)
+        state.guard(box.path, "has" if found else "lacks", name)
         return Constant(found)
     if isinstance(box, RecordValue) and name in box.keys:
         return Constant(True)
@@ -177,25 +177,25 @@ def hasattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     if not found and is_asked(box):
         return None  # the object may have what its class has not
     if isinstance(box, RecordValue):
-        s.guard(class_path(s, box), "has" if found else "lacks", name)
+        state.guard(class_path(state, box), "has" if found else "lacks", name)
     return Constant(found)
 
 
 @means(object.__getattribute__)
-def found_plainly(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def found_plainly(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``object.__getattribute__(x, name)``: a member of the class; other attributes at the call."""
     if len(args) != 2 or not isinstance(args[0], Constant):
         return None
-    box, name = args[0], attribute_name(s, args[1])
+    box, name = args[0], attribute_name(state, args[1])
     if is_own(box.value, name):
         return None
     found = inspect.getattr_static(type(box.value), name, None)
     if not isinstance(found, types.FunctionType | property | staticmethod | classmethod):
         return None
-    path = class_path(s, box)
-    held = member(s, box, found, None if path is None else (*path, ("attr", name)))
+    path = class_path(state, box)
+    held = member(state, box, found, None if path is None else (*path, ("attr", name)))
     is_property = isinstance(held, MethodValue) and held.name == "__property__"
-    return apply(s, held, (), {}) if is_property else held
+    return apply(state, held, (), {}) if is_property else held
 
 
 def _is_slot(cls: type, name: str) -> bool:

@@ -36,21 +36,21 @@ from srcad.types.numeric import Numeric
 FEW = 256  # combinations of things that are known one by one
 
 
-def must_be_read(s: Machine, *boxes: AbstractValue) -> bool:
+def must_be_read(state: Machine, *boxes: AbstractValue) -> bool:
     """Return True if an iterator has to be read here: it leads to a derivative or a function."""
     here = (GeneratorValue, IteratorValue, FunctionValue, Choice)
-    return s.is_active(*boxes) or any(isinstance(b, here) or is_lazy(b) for b in boxes)
+    return state.is_active(*boxes) or any(isinstance(b, here) or is_lazy(b) for b in boxes)
 
 
 @means(iter)
-def iter_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def iter_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     if len(args) != 1 or isinstance(args[0], GeneratorValue):
         return args[0] if len(args) == 1 else None
-    return prelude_generator(s, iterators.iterated, args[0]) if s.is_active(*args) else None
+    return prelude_generator(state, iterators.iterated, args[0]) if state.is_active(*args) else None
 
 
 @means(next)
-def next_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def next_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``next(iterator, default)``: of a sequence, item by item; of a generator, once."""
     box = args[0]
     if not isinstance(box, GeneratorValue):
@@ -60,30 +60,30 @@ def next_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         box.callee.node.name == "iterated"
         and isinstance(items, ListValue | TupleValue)
         and items.items
-        and not _is_held(s, items, box)
+        and not _is_held(state, items, box)
     ):
         rest = GeneratorValue(box.callee, {"items": type(items)(items.items[1:])}, box.spent)
-        s.replace_everywhere(box, rest)
+        state.replace_everywhere(box, rest)
         return items.items[0]
-    return read_prelude(s, iterators.first if len(args) == 1 else iterators.first_or, *args)
+    return read_prelude(state, iterators.first if len(args) == 1 else iterators.first_or, *args)
 
 
-def _is_held(s: Machine, items: AbstractValue, iterator: AbstractValue) -> bool:
+def _is_held(state: Machine, items: AbstractValue, iterator: AbstractValue) -> bool:
     """Return True if others hold the list that an iterator runs through: they may change it."""
 
     def holds(box: AbstractValue) -> bool:
         return box is items or (box is not iterator and any(map(holds, components(box))))
 
-    return isinstance(items, ListValue) and any(holds(box) for _, box in s.reachable())
+    return isinstance(items, ListValue) and any(holds(box) for _, box in state.reachable())
 
 
 def _lazily(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | None]:
     """Return a handler of `itertools` by a generator of the prelude with the same parameters."""
 
-    def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-        if kwargs or not must_be_read(s, *args):
+    def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+        if kwargs or not must_be_read(state, *args):
             return None
-        return prelude_generator(s, function, *args)
+        return prelude_generator(state, function, *args)
 
     return special
 
@@ -95,70 +95,74 @@ means(itertools.starmap)(_lazily(iterators.starmapped))
 
 
 @means(itertools.chain.from_iterable)
-def chain_from(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def chain_from(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.chain.from_iterable(sources)``."""
-    return prelude_generator(s, iterators.chained_from, *args) if must_be_read(s, *args) else None
+    return (
+        prelude_generator(state, iterators.chained_from, *args)
+        if must_be_read(state, *args)
+        else None
+    )
 
 
 @means(itertools.count)
-def count(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def count(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.count(start, step)``."""
     start = args[0] if args else kwargs.get("start", Constant(0))
     step = args[1] if len(args) > 1 else kwargs.get("step", Constant(1))
-    return prelude_generator(s, iterators.counted, start, step)
+    return prelude_generator(state, iterators.counted, start, step)
 
 
 @means(itertools.accumulate)
-def accumulate(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def accumulate(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.accumulate(items, function, initial=...)``."""
-    if not must_be_read(s, *args, *kwargs.values()):
+    if not must_be_read(state, *args, *kwargs.values()):
         return None
     function = args[1] if len(args) > 1 else kwargs.get("func", Constant(None))
     if isinstance(function, Constant) and function.value is None:
         function = Constant(operator.add)
     initial = kwargs.get("initial", Constant(None))
     if isinstance(initial, Constant) and initial.value is None:
-        return prelude_generator(s, iterators.accumulated, args[0], function)
-    return prelude_generator(s, iterators.accumulated_from, args[0], function, initial)
+        return prelude_generator(state, iterators.accumulated, args[0], function)
+    return prelude_generator(state, iterators.accumulated_from, args[0], function, initial)
 
 
 @means(itertools.islice)
-def islice(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def islice(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.islice(items, start, stop, step)``."""
-    if not must_be_read(s, args[0]):
+    if not must_be_read(state, args[0]):
         return None
     none = Constant(None)
     start, stop, step = {2: (none, args[-1], none), 3: (*args[1:], none)}.get(len(args), args[1:])
     start = Constant(0) if isinstance(start, Constant) and start.value is None else start
     step = Constant(1) if isinstance(step, Constant) and step.value is None else step
-    return prelude_generator(s, iterators.sliced, args[0], start, stop, step)
+    return prelude_generator(state, iterators.sliced, args[0], start, stop, step)
 
 
 @means(itertools.pairwise)
-def pairwise(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def pairwise(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.pairwise(items)``."""
-    if not must_be_read(s, *args):
+    if not must_be_read(state, *args):
         return None
     if is_lazy(args[0]):
-        return prelude_generator(s, iterators.paired_lazily, *args)
-    return prelude_generator(s, iterators.paired, indexable(s, args[0]))
+        return prelude_generator(state, iterators.paired_lazily, *args)
+    return prelude_generator(state, iterators.paired, indexable(state, args[0]))
 
 
 @means(itertools.repeat)
-def repeat(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def repeat(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.repeat(item, times)``."""
     times = args[1] if len(args) > 1 else kwargs.get("times")
     if times is None:
-        return prelude_generator(s, iterators.forever, args[0])
-    return prelude_generator(s, iterators.repeated, args[0], times)
+        return prelude_generator(state, iterators.forever, args[0])
+    return prelude_generator(state, iterators.repeated, args[0], times)
 
 
 @means(itertools.product)
-def product(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def product(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.product(..., repeat=n)``: nested loops."""
-    times = known(s, kwargs.get("repeat", Constant(1)), "'repeat'")
-    sources = [indexable(s, a) if is_lazy(a) else a for a in args]
-    return prelude_generator(s, iterators.combined, TupleValue(tuple(sources * times)))
+    times = known(state, kwargs.get("repeat", Constant(1)), "'repeat'")
+    sources = [indexable(state, a) if is_lazy(a) else a for a in args]
+    return prelude_generator(state, iterators.combined, TupleValue(tuple(sources * times)))
 
 
 _PAIRS: dict[Any, tuple[Any, Any]] = {
@@ -180,17 +184,17 @@ def _counted_to(box: AbstractValue) -> AbstractValue | None:
 def _chosen(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | None]:
     """Choose items by constant positions."""
 
-    def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-        if not must_be_read(s, args[0]):
+    def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+        if not must_be_read(state, args[0]):
             return None
-        sizes = [known(s, a, "a size") for a in args[1:]]
-        items = known_items(s, args[0])
+        sizes = [known(state, a, "a size") for a in args[1:]]
+        items = known_items(state, args[0])
         if items is None and sizes == [2] and function in _PAIRS:
             stop = _counted_to(args[0])
             if stop is not None:
-                return prelude_generator(s, _PAIRS[function][1], stop)
-            return prelude_generator(s, _PAIRS[function][0], indexable(s, args[0]))
-        items = spread(s, args[0]) if items is None else items
+                return prelude_generator(state, _PAIRS[function][1], stop)
+            return prelude_generator(state, _PAIRS[function][0], indexable(state, args[0]))
+        items = spread(state, args[0]) if items is None else items
         rows = list(itertools.islice(function(items, *sizes), FEW + 1))
         return (
             TupleValue(tuple(TupleValue(tuple(row)) for row in rows)) if len(rows) <= FEW else None
@@ -210,15 +214,15 @@ _PLACES: dict[int, Any] = {
 
 
 @means(np.ndindex)
-def ndindex(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def ndindex(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.ndindex(...)`` of up to three axes: nested loops."""
     counts = args
     if len(args) == 1:  # one shape, or the length of one axis
-        shape = s.box(args[0]) if isinstance(args[0], Value) else args[0]
-        counts = known_items(s, shape) or args
+        shape = state.box(args[0]) if isinstance(args[0], Value) else args[0]
+        counts = known_items(state, shape) or args
     if len(counts) not in _PLACES or not all(map(_is_count, counts)):
         return None
-    return prelude_generator(s, _PLACES[len(counts)], *counts)
+    return prelude_generator(state, _PLACES[len(counts)], *counts)
 
 
 def _is_count(box: AbstractValue) -> bool:
@@ -229,16 +233,16 @@ def _is_count(box: AbstractValue) -> bool:
 
 
 @means(np.ndenumerate)
-def ndenumerate(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def ndenumerate(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.ndenumerate(array)``."""
-    return prelude_generator(s, builtins.entries_of, *args) if s.is_active(*args) else None
+    return prelude_generator(state, builtins.entries_of, *args) if state.is_active(*args) else None
 
 
 @means(itertools.zip_longest)
-def zip_longest(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def zip_longest(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.zip_longest(..., fillvalue=x)`` of things that are known one by one."""
     fill = kwargs.get("fillvalue", Constant(None))
-    if not must_be_read(s, *args, fill):
+    if not must_be_read(state, *args, fill):
         return None
-    rows = itertools.zip_longest(*[spread(s, a) for a in args], fillvalue=fill)
+    rows = itertools.zip_longest(*[spread(state, a) for a in args], fillvalue=fill)
     return TupleValue(tuple(TupleValue(row) for row in rows))

@@ -72,38 +72,41 @@ WRITING = frozenset(["partition", "resize", "setfield", "setflags", "itemset", "
 
 def _function(function: Any) -> Method:
     def method(
-        s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+        state: Machine,
+        receiver: Any,
+        args: tuple[AbstractValue, ...],
+        kwargs: dict[str, AbstractValue],
     ) -> AbstractValue:
         given, kwargs = by_name(function, (receiver, *args), kwargs)
         args = given[1:]
         if "out" in kwargs:
-            stored = array_writes.into(s, Constant(function), (receiver, *args), kwargs)
+            stored = array_writes.into(state, Constant(function), (receiver, *args), kwargs)
             if stored is not None:
                 return stored
-        return s.box(s.emit(function, receiver, *args, kwargs=kwargs))
+        return state.box(state.emit(function, receiver, *args, kwargs=kwargs))
 
     return method
 
 
 def _conj(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     """``x.conj()`` of real numbers is `x` itself, not a new array as that of ``np.conj(x)``."""
     kind = receiver.type.kind if isinstance(receiver.type, Numeric) else "?"
     if args or kwargs or kind == "c":
-        return _function(np.conj)(s, receiver, args, kwargs)
+        return _function(np.conj)(state, receiver, args, kwargs)
     if kind not in "biuf":
-        s.refuse(
+        state.refuse(
             errors.UnsupportedTypeError,
             "cannot tell whether this is real or complex",
             why="the method returns a real array itself, and a new one of complex numbers.",
             help=("write np.conj(x), which always makes a new array",),
         )
-    return s.identity(receiver)
+    return state.identity(receiver)
 
 
 def _clip(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     """``x.clip(0.0)`` is ``np.clip(x, 0.0, None)``: the function needs both bounds."""
     if len(args) == 1 and "max" not in kwargs:
@@ -111,17 +114,17 @@ def _clip(
     elif len(args) == 1:
         args = (args[0], kwargs["max"])
         kwargs = {name: box for name, box in kwargs.items() if name != "max"}
-    return _function(np.clip)(s, receiver, args, kwargs)
+    return _function(np.clip)(state, receiver, args, kwargs)
 
 
 def _compress(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     """``x.compress(mask, 0)`` is ``np.compress(mask, x, 0)``."""
     names = ("condition", "axis", "out")
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     condition = given.pop("condition")
-    return apply(s, Constant(np.compress), (condition, receiver), given)
+    return apply(state, Constant(np.compress), (condition, receiver), given)
 
 
 def _shape_arguments(args: tuple[AbstractValue, ...]) -> AbstractValue:
@@ -131,67 +134,67 @@ def _shape_arguments(args: tuple[AbstractValue, ...]) -> AbstractValue:
 
 
 def _reshape(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    return s.emit(np.reshape, receiver, _shape_arguments(args), kwargs=kwargs)
+    return state.emit(np.reshape, receiver, _shape_arguments(args), kwargs=kwargs)
 
 
 def _transpose(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     if not args or (len(args) == 1 and isinstance(args[0], Constant) and args[0].value is None):
-        return s.emit(np.transpose, receiver)
-    return s.emit(np.transpose, receiver, _shape_arguments(args))
+        return state.emit(np.transpose, receiver)
+    return state.emit(np.transpose, receiver, _shape_arguments(args))
 
 
 def _astype(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     names = ("dtype", "order", "casting", "subok", "copy")
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     dtype, copy = given["dtype"], given.get("copy", Constant(True))
-    order = known(s, given.get("order", Constant("K")), "the order of the entries")
-    casting = known(s, given.get("casting", Constant("unsafe")), "the rule of casting")
+    order = known(state, given.get("order", Constant("K")), "the order of the entries")
+    casting = known(state, given.get("casting", Constant("unsafe")), "the rule of casting")
     is_same = has_dtype(receiver, dtype)
     if casting != "unsafe":
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot read the option 'casting' of 'astype'",
             why="whether the cast is allowed is not asked for here.",
             help=("leave it out, or assert np.can_cast(...) before",),
         )
-    copies = known(s, copy, "whether to copy")
+    copies = known(state, copy, "whether to copy")
     if order != "K" and receiver.type.form != "numpy":
         make = np.array if copies else np.asarray
-        return s.emit(make, receiver, kwargs={"dtype": dtype, "order": Constant(order)})
+        return state.emit(make, receiver, kwargs={"dtype": dtype, "order": Constant(order)})
     if copies or is_same is False:
-        return s.emit(np.astype, receiver, dtype)
+        return state.emit(np.astype, receiver, dtype)
     if is_same:
-        return s.identity(receiver)
-    return s.emit(np.astype, receiver, dtype, kwargs={"copy": copy})
+        return state.identity(receiver)
+    return state.emit(np.astype, receiver, dtype, kwargs={"copy": copy})
 
 
 def _copy(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     """``x.copy()`` is laid out in C order, ``np.copy(x)`` as `x` is; a number stays one."""
     if isinstance(receiver.type, Numeric) and receiver.type.form == "numpy":
-        return s.box(receiver)
+        return state.box(receiver)
     rank = receiver.type.shape if isinstance(receiver.type, Numeric) else None
     if rank is not None and len(rank) < 2:
-        return s.emit(np.copy, receiver)
+        return state.emit(np.copy, receiver)
     order = args[0] if args else kwargs.get("order", Constant("C"))
-    return s.emit(np.copy, receiver, kwargs={"order": order})
+    return state.emit(np.copy, receiver, kwargs={"order": order})
 
 
 def _flatten(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    return s.emit(np.copy, s.emit(np.ravel, receiver, *args, kwargs=kwargs))
+    return state.emit(np.copy, state.emit(np.ravel, receiver, *args, kwargs=kwargs))
 
 
 def _item(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     shape = receiver.type.shape if isinstance(receiver.type, Numeric) else None
     if (
@@ -199,51 +202,54 @@ def _item(
         and not isinstance(args[0], TupleValue)
         and (shape is None or len(shape) != 1)
     ):
-        receiver = s.emit(np.ravel, receiver)  # one number counts all entries
+        receiver = state.emit(np.ravel, receiver)  # one number counts all entries
     if args:
-        entry = getitem(s, receiver, _shape_arguments(args))
+        entry = getitem(state, receiver, _shape_arguments(args))
         of_objects = isinstance(receiver.type, Numeric) and receiver.type.kind == "O"
-        return entry if of_objects else as_python(s, entry)
+        return entry if of_objects else as_python(state, entry)
     if shape == ():
-        return as_python(s, receiver)
-    flat = s.emit(np.reshape, receiver, Constant(()))
-    return as_python(s, flat)
+        return as_python(state, receiver)
+    flat = state.emit(np.reshape, receiver, Constant(()))
+    return as_python(state, flat)
 
 
-def as_python(s: Machine, box: AbstractValue) -> AbstractValue:
+def as_python(state: Machine, box: AbstractValue) -> AbstractValue:
     """``float(x)`` or ``int(x)`` of a number; a text, a date or an object as Python has it."""
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.kind in "iu":
-        return s.emit(int, box, type=INT)
+        return state.emit(int, box, type=INT)
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.kind in "bcMmOSUV":
-        return s.apply(s.field(box, "item"))
-    return s.emit(float, box, type=FLOAT)
+        return state.apply(state.field(box, "item"))
+    return state.emit(float, box, type=FLOAT)
 
 
 def _tolist(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    if not s.is_active(receiver):
-        return s.apply(s.field(receiver, "tolist"))
+    if not state.is_active(receiver):
+        return state.apply(state.field(receiver, "tolist"))
     axes = None if receiver.type.shape is None else len(receiver.type.shape)
     if axes == 0:
-        return as_python(s, receiver)
+        return as_python(state, receiver)
     if axes not in (1, 2):
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot differentiate through 'tolist'",
             why="it is read for arrays that are known to have at most two axes.",
             help=("loop over the array, or index it",),
         )
     return apply(
-        s, Constant(builtins.numbers_of if axes == 1 else builtins.rows_of), (receiver,), {}
+        state, Constant(builtins.numbers_of if axes == 1 else builtins.rows_of), (receiver,), {}
     )
 
 
 def _writes(name: str) -> Method:
     def method(
-        s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+        state: Machine,
+        receiver: Any,
+        args: tuple[AbstractValue, ...],
+        kwargs: dict[str, AbstractValue],
     ) -> AbstractValue:
-        return s.refuse(
+        return state.refuse(
             errors.MutationError,
             f"cannot call '.{name}', which changes an array in place",
             why="others may hold the array.",
@@ -267,11 +273,11 @@ ARRAY: dict[str, Method] = {
     "flatten": _flatten,
     "item": _item,
     "tolist": _tolist,
-    "view": lambda s, r, a, k: array_writes.view(s, r, a, k),
-    "fill": lambda s, r, a, k: array_writes.fill(s, r, a, k),
-    "sort": lambda s, r, a, k: array_writes.sort(s, r, a, k),
-    "put": lambda s, r, a, k: array_writes.put_items(s, r, a, k),
-    "__add__": lambda s, r, a, k: s.box(s.emit(operator.add, r, *a)),
+    "view": lambda state, r, a, k: array_writes.view(state, r, a, k),
+    "fill": lambda state, r, a, k: array_writes.fill(state, r, a, k),
+    "sort": lambda state, r, a, k: array_writes.sort(state, r, a, k),
+    "put": lambda state, r, a, k: array_writes.put_items(state, r, a, k),
+    "__add__": lambda state, r, a, k: state.box(state.emit(operator.add, r, *a)),
 }
 
 
@@ -279,38 +285,41 @@ def _writes_list(write: Callable[..., object]) -> Method:
     """Return a method of lists that returns None."""
 
     def method(
-        s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+        state: Machine,
+        receiver: Any,
+        args: tuple[AbstractValue, ...],
+        kwargs: dict[str, AbstractValue],
     ) -> AbstractValue:
-        write(s, receiver, *args, **kwargs)
+        write(state, receiver, *args, **kwargs)
         return Constant(None)
 
     return method
 
 
 def _pop(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    return lists.pop(s, receiver, args[0] if args else Constant(-1))
+    return lists.pop(state, receiver, args[0] if args else Constant(-1))
 
 
 def _list_copy(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     if isinstance(receiver, ListValue):
         return ListValue(receiver.items)
-    return lists.as_copy(s, receiver)
+    return lists.as_copy(state, receiver)
 
 
 def _index(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    return lists.found_in_list(s, operator.indexOf, receiver, args[0])
+    return lists.found_in_list(state, operator.indexOf, receiver, args[0])
 
 
 def _count(
-    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    return lists.found_in_list(s, operator.countOf, receiver, args[0])
+    return lists.found_in_list(state, operator.countOf, receiver, args[0])
 
 
 LIST: dict[str, Method] = {
@@ -330,7 +339,7 @@ LIST: dict[str, Method] = {
 
 # --------------------------------------------------------------------------- records
 def _replace(
-    s: Machine,
+    state: Machine,
     receiver: RecordValue,
     args: tuple[AbstractValue, ...],
     kwargs: dict[str, AbstractValue],
@@ -341,7 +350,7 @@ def _replace(
 
 RECORD: dict[str, Method] = {
     "_replace": _replace,
-    "_asdict": lambda s, r, a, k: DictValue(r.keys, r.items),
+    "_asdict": lambda state, r, a, k: DictValue(r.keys, r.items),
 }
 
 
@@ -359,7 +368,7 @@ METHODS: tuple[tuple[Callable[[AbstractValue], bool], dict[str, Method]], ...] =
 
 
 def read_method(
-    s: Machine,
+    state: Machine,
     receiver: AbstractValue,
     name: str,
     args: tuple[AbstractValue, ...],
@@ -370,5 +379,5 @@ def read_method(
         return text_method(receiver.value, name, args, kwargs)
     for kind, known_here in METHODS:
         if kind(receiver) and name in known_here:
-            return known_here[name](s, receiver, args, kwargs)
+            return known_here[name](state, receiver, args, kwargs)
     return None

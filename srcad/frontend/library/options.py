@@ -28,11 +28,11 @@ def _asked(function: Any) -> None:
     names = tuple(inspect.signature(function).parameters)
 
     @means(function)
-    def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-        if s.is_active(*args, *kwargs.values()):
+    def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+        if state.is_active(*args, *kwargs.values()):
             given = kwargs if "xi" in names else {**dict(zip(names, args, strict=False)), **kwargs}
             for name in _DECIDING[function]:
-                known(s, given.get(name, Constant(None)), f"the option {name!r}")
+                known(state, given.get(name, Constant(None)), f"the option {name!r}")
         return None
 
 
@@ -41,29 +41,29 @@ for _function in _DECIDING:
 
 
 @means(np.einsum)
-def einsum(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def einsum(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.einsum``: its subscripts are known, and a text."""
-    if not args or not s.is_active(*args, *kwargs.values()):
+    if not args or not state.is_active(*args, *kwargs.values()):
         return None
     first = args[0]
     if isinstance(first, Constant) and isinstance(first.value, str):
         return None
     if len(args) < 2 or (isinstance(first, Value) and isinstance(first.type, Opaque)):
-        _refuse_subscripts(s)
+        _refuse_subscripts(state)
     pairs = len(args) // 2
-    labels = [_labels(s, box) for box in args[1 : 2 * pairs : 2]]
-    output = _labels(s, args[-1]) if len(args) % 2 else None
+    labels = [_labels(state, box) for box in args[1 : 2 * pairs : 2]]
+    output = _labels(state, args[-1]) if len(args) % 2 else None
     text = _text(labels, output)
-    return apply(s, Constant(np.einsum), (Constant(text), *args[: 2 * pairs : 2]), kwargs)
+    return apply(state, Constant(np.einsum), (Constant(text), *args[: 2 * pairs : 2]), kwargs)
 
 
-def _labels(s: Machine, box: AbstractValue) -> tuple[Any, ...]:
+def _labels(state: Machine, box: AbstractValue) -> tuple[Any, ...]:
     """Return the axes of one operand, as numbers and an ellipsis."""
     if not isinstance(box, ListValue | TupleValue):
-        _refuse_subscripts(s)
-    found = tuple(known(s, item, "a subscript of np.einsum") for item in box.items)
+        _refuse_subscripts(state)
+    found = tuple(known(state, item, "a subscript of np.einsum") for item in box.items)
     if not all(label is Ellipsis or label in range(len(string.ascii_letters)) for label in found):
-        _refuse_subscripts(s)
+        _refuse_subscripts(state)
     return found
 
 
@@ -80,8 +80,8 @@ def _text(labels: list[tuple[Any, ...]], output: tuple[Any, ...] | None) -> str:
     return text if output is None else f"{text}->{term(output)}"
 
 
-def _refuse_subscripts(s: Machine) -> NoReturn:
-    s.refuse(
+def _refuse_subscripts(state: Machine) -> NoReturn:
+    state.refuse(
         errors.UnsupportedSyntaxError,
         "the subscripts of np.einsum are not known before the call",
         why="the derivative is compiled for one value of them.",

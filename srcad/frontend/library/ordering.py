@@ -35,10 +35,10 @@ def _none(box: AbstractValue | None) -> bool:
     return box is None or (isinstance(box, Constant) and box.value is None)
 
 
-def _is_read(s: Machine, *boxes: AbstractValue) -> bool:
+def _is_read(state: Machine, *boxes: AbstractValue) -> bool:
     """Return True if a choice has to be read here: by a local function, or among what is active."""
     here = Code | GeneratorValue | IteratorValue
-    return s.is_active(*boxes) or any(isinstance(b, here) for b in boxes)
+    return state.is_active(*boxes) or any(isinstance(b, here) for b in boxes)
 
 
 def _chooses_object(args: Args) -> bool:
@@ -50,28 +50,31 @@ def _chooses_object(args: Args) -> bool:
 
 # ------------------------------------------------------------------------------ min, max
 def _extreme(many: Any, one: Any, many_by: Any, one_by: Any) -> Special:
-    def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         key, default = kwargs.get("key"), kwargs.get("default")
-        if not _is_read(s, *args, *kwargs.values()) and not _chooses_object(args):
+        if not _is_read(state, *args, *kwargs.values()) and not _chooses_object(args):
             return None
         by: Args = () if key is None or _none(key) else (key,)
         several, sequence = (many_by, one_by) if by else (many, one)
         if len(args) > 1:
-            return read_prelude(s, several, *by, *args)
-        items = few_known_items(s, args[0])
+            return read_prelude(state, several, *by, *args)
+        items = few_known_items(state, args[0])
         if items:
-            return read_prelude(s, several, *by, *items)
+            return read_prelude(state, several, *by, *items)
         if items is not None and default is not None:
             return default
-        whole = indexed(s, args[0])
+        whole = indexed(state, args[0])
         if default is None:
-            return read_prelude(s, sequence, *by, whole)
-        count = sequences.length(s, whole)
-        empty = truth(s, count) is False
+            return read_prelude(state, sequence, *by, whole)
+        count = sequences.length(state, whole)
+        empty = truth(state, count) is False
         if isinstance(count, Constant):
-            return default if empty else read_prelude(s, sequence, *by, whole)
+            return default if empty else read_prelude(state, sequence, *by, whole)
         return choose(
-            s, s.atom(count), lambda: read_prelude(s, sequence, *by, whole), lambda: default
+            state,
+            state.atom(count),
+            lambda: read_prelude(state, sequence, *by, whole),
+            lambda: default,
         )
 
     return special
@@ -87,47 +90,49 @@ means(min)(
 
 # ------------------------------------------------------------------------------ any, all
 @means(any)
-def any_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def any_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``any(items)``: asks no further than the first that is true."""
-    return _asked(s, builtins.any_of, args[0])
+    return _asked(state, builtins.any_of, args[0])
 
 
 @means(all)
-def all_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def all_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``all(items)``: asks no further than the first that is false."""
-    return _asked(s, builtins.all_of, args[0])
+    return _asked(state, builtins.all_of, args[0])
 
 
-def _asked(s: Machine, function: Any, box: AbstractValue) -> AbstractValue | None:
+def _asked(state: Machine, function: Any, box: AbstractValue) -> AbstractValue | None:
     """None (as it stands) where the items are there already."""
     return (
-        read_prelude(s, function, box) if isinstance(box, GeneratorValue | IteratorValue) else None
+        read_prelude(state, function, box)
+        if isinstance(box, GeneratorValue | IteratorValue)
+        else None
     )
 
 
 # ------------------------------------------------------------------------------ sorted
 @means(sorted)
-def sorted_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def sorted_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``sorted(items, key=..., reverse=...)``: in an order that is found once, at the call."""
-    known = few_known_items(s, args[0])
-    if not _is_read(s, *args, *kwargs.values()) and known is None:
+    known = few_known_items(state, args[0])
+    if not _is_read(state, *args, *kwargs.values()) and known is None:
         return None
     key = kwargs.get("key", Constant(None))
     reverse = kwargs.get("reverse", Constant(False))
-    items = ListValue(known) if known is not None else indexed(s, args[0])
+    items = ListValue(known) if known is not None else indexed(state, args[0])
     if known is not None:
-        keys = [b if _none(key) else apply(s, key, (b,), {}) for b in known]
+        keys = [b if _none(key) else apply(state, key, (b,), {}) for b in known]
         order = _known_order(keys, reverse)
         if order is not None:
             return ListValue(tuple(known[k] for k in order))
         by: AbstractValue = ListValue(tuple(keys))
     else:
-        by = items if _none(key) else read_prelude(s, builtins.mapped, key, items)
-    places = s.emit(ascending, by, reverse, type=ListOf(INT))
-    s.active.discard(places)
+        by = items if _none(key) else read_prelude(state, builtins.mapped, key, items)
+    places = state.emit(ascending, by, reverse, type=ListOf(INT))
+    state.active.discard(places)
     if isinstance(items, ListValue):
-        items = s.box(s.atom(items))
-    return read_prelude(s, builtins.in_order, items, places)
+        items = state.box(state.atom(items))
+    return read_prelude(state, builtins.in_order, items, places)
 
 
 def _known_order(keys: list[AbstractValue], reverse: AbstractValue) -> list[int] | None:

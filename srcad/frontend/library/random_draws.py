@@ -24,7 +24,7 @@ def is_random(function: Any) -> bool:
 
 
 def draw_type(
-    s: Machine,
+    state: Machine,
     receiver: AbstractValue,
     name: str,
     args: tuple[AbstractValue, ...],
@@ -39,6 +39,6 @@ def draw_type(
         (np.random.RandomState, np.random.RandomState),
     ):
         if issubclass(cls, kind) and hasattr(kind, name):
-            keywords = tuple((k, s.arg(b)) for k, b in kwargs.items())
-            return by_running(getattr(fresh(0), name), tuple(s.arg(a) for a in args), keywords)
+            keywords = tuple((k, state.arg(b)) for k, b in kwargs.items())
+            return by_running(getattr(fresh(0), name), tuple(state.arg(a) for a in args), keywords)
     return None

@@ -39,7 +39,7 @@ from srcad.types.sources import Path
 from srcad.types.structures import Type
 
 
-def truth(s: Machine, box: AbstractValue) -> bool | None:
+def truth(state: Machine, box: AbstractValue) -> bool | None:
     """Return the truth of a box if it is constant.
 
     A guard checks that its class has no say in it.
@@ -48,24 +48,24 @@ def truth(s: Machine, box: AbstractValue) -> bool | None:
         if box.atom is not None and not isinstance(box.value, bool | str | type(None)):
             return None
         if is_of_users(box):
-            return _is_plainly_true(s, box.value, box.path)
+            return _is_plainly_true(state, box.value, box.path)
         try:
             return bool(box.value)
         except Exception:  # a library's object may raise anything; so it does at run time, too
             return None
     if isinstance(box, RecordValue) and not issubclass(box.cls, tuple):
-        return _is_plainly_true(s, box.cls, s.objects.classes.get(box.cls))
+        return _is_plainly_true(state, box.cls, state.objects.classes.get(box.cls))
     if isinstance(box, Structure):
         return len(box.items) > 0
     if isinstance(box, Choice):
-        first = truth(s, box.left)
-        return first if first == truth(s, box.right) else None
+        first = truth(state, box.left)
+        return first if first == truth(state, box.right) else None
     if isinstance(box, Value | Conflict | Holder):
         return None
     return True
 
 
-def _is_plainly_true(s: Machine, owner: Any, path: Path | None) -> bool | None:
+def _is_plainly_true(state: Machine, owner: Any, path: Path | None) -> bool | None:
     """Return True where an object, or a class for its objects, defines no truth.
 
     None where it does.
@@ -75,7 +75,7 @@ def _is_plainly_true(s: Machine, owner: Any, path: Path | None) -> bool | None:
     for name in ("__bool__", "__len__"):
         if has(owner, name):
             return None
-        s.guard(path, "absent", name)
+        state.guard(path, "absent", name)
     return True
 
 
@@ -86,14 +86,14 @@ def as_tuple(box: AbstractValue) -> AbstractValue:
     return box
 
 
-def pinned(s: Machine, box: Constant) -> Any:
+def pinned(state: Machine, box: Constant) -> Any:
     """Return the object of a box and guard it: another one at its place compiles again."""
     if not isinstance(box.value, bool | str | bytes | type(None)):  # those are compared already
-        s.guard(box.path, "is", box.value)
+        state.guard(box.path, "is", box.value)
     return box.value
 
 
-def is_settled(s: Machine, box: Constant) -> bool:
+def is_settled(state: Machine, box: Constant) -> bool:
     """Return True if the constant that a box is may answer what is asked of it now.
 
     An object of the user's may if its identity does: if its class leaves `==` alone.
@@ -102,23 +102,23 @@ def is_settled(s: Machine, box: Constant) -> bool:
         return True
     if inspect.getattr_static(type(box.value), "__eq__", None) is not vars(object)["__eq__"]:
         return False
-    pinned(s, box)
+    pinned(state, box)
     if box.path is not None and not isinstance(box.value, FunctionType):
-        s.guard(
+        state.guard(
             (*box.path, ("attr", "__class__"), ("attr", "__eq__")), "is", vars(object)["__eq__"]
         )
     return True
 
 
-def is_one_constant(s: Machine, a: Constant, b: Constant) -> bool:
+def is_one_constant(state: Machine, a: Constant, b: Constant) -> bool:
     """Return True if two constants are one: one object, or equal plain data.
 
     Two places outside that hold one object now are taken for granted to do so from now on.
     """
     if a.value is b.value:
         if a.path != b.path:
-            pinned(s, a)
-            pinned(s, b)
+            pinned(state, a)
+            pinned(state, b)
         return True
     alike = type(a.value) is type(b.value) and not isinstance(a.value, type)
     return alike and _is_plain_data(a.value) and repr(a.value) == repr(b.value)
@@ -131,28 +131,28 @@ def _is_plain_data(value: Any) -> bool:
     return is_plain(value) or isinstance(value, range | np.generic | np.dtype)
 
 
-def known(s: Machine, box: AbstractValue, what: str, node: ast.AST | None = None) -> Any:
+def known(state: Machine, box: AbstractValue, what: str, node: ast.AST | None = None) -> Any:
     """Return the constant that a box is; an integer argument is made a constant (and guarded)."""
-    if isinstance(box, Constant) and is_settled(s, box):
+    if isinstance(box, Constant) and is_settled(state, box):
         return box.value
     if isinstance(box, TupleValue):
-        return tuple(known(s, item, what, node) for item in box.items)
+        return tuple(known(state, item, what, node) for item in box.items)
     if isinstance(box, Value) and isinstance(box.type, Numeric):
         value = static_value(box.type.value)
         if value is not None:
             return value
     error = errors.UnsupportedSyntaxError(
-        f"{what} is not known before the call in {s.user_frame.name!r}",
-        where=s.location(node) if node is not None else s.builder.where,
+        f"{what} is not known before the call in {state.user_frame.name!r}",
+        where=state.location(node) if node is not None else state.builder.where,
         why="the derivative is compiled for one value of it.",
         help=("pass it as an argument of its own",),
     )
     raise NotConstant(error)
 
 
-def spread_mapping(s: Machine, box: AbstractValue, node: ast.AST) -> dict[str, AbstractValue]:
+def spread_mapping(state: Machine, box: AbstractValue, node: ast.AST) -> dict[str, AbstractValue]:
     if not isinstance(box, DictValue):
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot spread this mapping",
             node=node,
@@ -160,29 +160,31 @@ def spread_mapping(s: Machine, box: AbstractValue, node: ast.AST) -> dict[str, A
             help=("name the keywords",),
         )
     if not all(isinstance(key, str) for key in box.keys):
-        raises(s, TypeError, "keywords must be strings")
+        raises(state, TypeError, "keywords must be strings")
     return {plain(key): item for key, item in zip(box.keys, box.items, strict=True)}
 
 
-def attribute_name(s: Machine, box: AbstractValue) -> str:
+def attribute_name(state: Machine, box: AbstractValue) -> str:
     """Return the constant that names an attribute, as exactly a `str`."""
-    name = known(s, box, "the name of an attribute")
+    name = known(state, box, "the name of an attribute")
     if not isinstance(name, str):
-        raises(s, TypeError, f"attribute name must be string, not {type(name).__name__!r}")
+        raises(state, TypeError, f"attribute name must be string, not {type(name).__name__!r}")
     return plain(name)
 
 
-def raises(s: Machine, error: type[Exception], message: str) -> NoReturn:
+def raises(state: Machine, error: type[Exception], message: str) -> NoReturn:
     """Raise an error, as the original call does here."""
-    s.raise_(s.emit(error, Const(message)))
+    state.raise_(state.emit(error, Const(message)))
     raise Unreachable
 
 
-def is_found(s: Machine, item: Constant, container: Constant, *, negated: bool) -> AbstractValue:
+def is_found(
+    state: Machine, item: Constant, container: Constant, *, negated: bool
+) -> AbstractValue:
     try:
         return Constant((item.value in container.value) != negated)
     except TypeError as error:
-        raises(s, TypeError, str(error))
+        raises(state, TypeError, str(error))
 
 
 def number_class(type_: Type) -> type | None:
@@ -196,20 +198,20 @@ def number_class(type_: Type) -> type | None:
     return type_.dtype.type if type_.form == "numpy" else None
 
 
-def require_items(s: Machine, box: AbstractValue, *, unpacked: bool = False) -> None:
+def require_items(state: Machine, box: AbstractValue, *, unpacked: bool = False) -> None:
     """Raise the error of Python for a value that is certainly not iterable."""
     cls: type | None = None
     if isinstance(box, Value):
         cls = number_class(box.type)
         if cls is np.ndarray and isinstance(box.type, Numeric) and box.type.shape == ():
-            raises(s, TypeError, "iteration over a 0-d array")
+            raises(state, TypeError, "iteration over a 0-d array")
     elif isinstance(box, Constant) and box.atom is None:
         cls = type(box.value) if is_plain(box.value) and not isinstance(box.value, type) else None
     if cls is None or cls is np.ndarray or hasattr(cls, "__iter__"):
         return
     name = class_label(cls)
     raises(
-        s,
+        state,
         TypeError,
         f"cannot unpack non-iterable {name} object"
         if unpacked
@@ -217,16 +219,16 @@ def require_items(s: Machine, box: AbstractValue, *, unpacked: bool = False) -> 
     )
 
 
-def as_list(s: Machine, box: AbstractValue) -> AbstractValue:
-    return apply(s, Constant(list), (box,), {})
+def as_list(state: Machine, box: AbstractValue) -> AbstractValue:
+    return apply(state, Constant(list), (box,), {})
 
 
-def unpacked(s: Machine, box: AbstractValue) -> AbstractValue:
+def unpacked(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return the items of ``*box``, asked for now: one by one where they are known, else a list."""
     if asks_its_class(box):
-        box = as_list(s, box)
-    items = _items(s, s.box(box) if isinstance(box, Value) else box)
-    return as_list(s, box) if items is None else TupleValue(items)
+        box = as_list(state, box)
+    items = _items(state, state.box(box) if isinstance(box, Value) else box)
+    return as_list(state, box) if items is None else TupleValue(items)
 
 
 def asks_its_class(box: AbstractValue) -> bool:
@@ -237,15 +239,15 @@ def asks_its_class(box: AbstractValue) -> bool:
 
 
 def spread(
-    s: Machine, box: AbstractValue, node: ast.AST | None = None
+    state: Machine, box: AbstractValue, node: ast.AST | None = None
 ) -> tuple[AbstractValue, ...]:
     """Return the items of a sequence of known length."""
     if asks_its_class(box):
-        box = as_list(s, box)
-    items = _items(s, s.box(box) if isinstance(box, Value) else box)
+        box = as_list(state, box)
+    items = _items(state, state.box(box) if isinstance(box, Value) else box)
     if items is None:
-        s.environment.has_lists = True
-        s.refuse(
+        state.environment.has_lists = True
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot spread a sequence of unknown length",
             why="the number of its items is not known before the call.",
@@ -255,7 +257,7 @@ def spread(
     return items
 
 
-def _items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
+def _items(state: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
     if isinstance(box, RecordValue) and issubclass(box.cls, tuple):
         return box.items
     if isinstance(box, TupleValue | ListValue):
@@ -263,17 +265,19 @@ def _items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
     if isinstance(box, DictValue):
         return tuple(Constant(k) for k in box.keys)
     if isinstance(box, Constant):
-        return of_constant(s, box)
+        return of_constant(state, box)
     if isinstance(box, IteratorValue):
-        return static_items(s, box)
+        return static_items(state, box)
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.shape:
         count = static_value(box.type.shape[0])
         if count is not None:
-            return tuple(s.box(s.emit(operator.getitem, box, Const(k))) for k in range(count))
+            return tuple(
+                state.box(state.emit(operator.getitem, box, Const(k))) for k in range(count)
+            )
     return None
 
 
-def of_constant(s: Machine, box: Constant) -> tuple[AbstractValue, ...] | None:
+def of_constant(state: Machine, box: Constant) -> tuple[AbstractValue, ...] | None:
     """Return the items of a constant, if it has some: those of an enumeration are its members.
 
     None for what is differentiated by: its numbers are no constants.
@@ -282,30 +286,30 @@ def of_constant(s: Machine, box: Constant) -> tuple[AbstractValue, ...] | None:
         return None
     if answers(type(box.value), "__iter__"):
         return None
-    if box.atom in s.hidden and not isinstance(box.value, dict):
+    if box.atom in state.hidden and not isinstance(box.value, dict):
         return None
     if box.path is not None and isinstance(box.value, list | dict):
-        return _items_now(s, box.value, box.path)
-    return tuple(Constant(item) for item in pinned(s, box))
+        return _items_now(state, box.value, box.path)
+    return tuple(Constant(item) for item in pinned(state, box))
 
 
-def _items_now(s: Machine, value: Any, path: Path) -> tuple[AbstractValue, ...]:
+def _items_now(state: Machine, value: Any, path: Path) -> tuple[AbstractValue, ...]:
     """Return the items of a list or dict outside, which may have other ones at the next call."""
-    s.guard(path, "class", type(value))
+    state.guard(path, "class", type(value))
     if isinstance(value, dict):
-        s.guard(path, "keys", [*value])
+        state.guard(path, "keys", [*value])
         return tuple(map(Constant, value))
-    s.guard(path, "length", len(value))
+    state.guard(path, "length", len(value))
     items = []
     for k, item in enumerate(value):
         place = (*path, ("item", k))
-        s.guard(place, "equals", item)
+        state.guard(place, "equals", item)
         is_code = is_plain(item) or isinstance(item, FunctionType)
         items.append(Constant(item, None if is_code else place))
     return tuple(items)
 
 
-def static_items(s: Machine, box: IteratorValue) -> tuple[AbstractValue, ...] | None:
+def static_items(state: Machine, box: IteratorValue) -> tuple[AbstractValue, ...] | None:
     """Return the items of an iterator over things that are known one by one."""
     if box.kind == "range":
         bounds = [p.value for p in box.parts if isinstance(p, Constant)]
@@ -319,11 +323,11 @@ def static_items(s: Machine, box: IteratorValue) -> tuple[AbstractValue, ...] | 
         elif isinstance(part, DictValue):
             columns.append(tuple(Constant(k) for k in part.keys))
         elif isinstance(part, IteratorValue):
-            inner = static_items(s, part)
+            inner = static_items(state, part)
             if inner is None:
                 return None
             columns.append(inner)
-        elif isinstance(part, Constant) and (items := of_constant(s, part)) is not None:
+        elif isinstance(part, Constant) and (items := of_constant(state, part)) is not None:
             columns.append(items)
         else:
             return None

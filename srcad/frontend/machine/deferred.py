@@ -32,11 +32,11 @@ class DeferredSteps(ast.stmt):
 
 
 @executes(DeferredSteps)
-def deferred_steps(s: Machine, node: DeferredSteps) -> None:
+def deferred_steps(state: Machine, node: DeferredSteps) -> None:
     """Read the deferred code."""
-    node.read(s)
+    node.read(state)
 
 
 @evaluates(Deferred)
-def deferred(s: Machine, node: Deferred) -> AbstractValue:
-    return node.read(s)
+def deferred(state: Machine, node: Deferred) -> AbstractValue:
+    return node.read(state)

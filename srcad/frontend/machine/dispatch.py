@@ -130,57 +130,57 @@ def _registers(table: dict[Any, Any], keys: tuple[Any, ...]) -> Callable[[Any], 
 _ALONE = (ast.Name, ast.Constant)  # nothing inside them is read, or placed
 
 
-def evaluate(s: Machine, node: ast.expr) -> AbstractValue:
+def evaluate(state: Machine, node: ast.expr) -> AbstractValue:
     """Read an expression."""
     handler = EXPRESSIONS.get(type(node))
     if handler is None:
-        unsupported.refuse_form(s, node)
+        unsupported.refuse_form(state, node)
     if isinstance(node, _ALONE):
-        return handler(s, node)
-    builder, before = s.builder, s.builder.where
-    builder.where = s.location(node)
+        return handler(state, node)
+    builder, before = state.builder, state.builder.where
+    builder.where = state.location(node)
     try:
-        return handler(s, node)
+        return handler(state, node)
     finally:
         builder.where = before
 
 
-def execute(s: Machine, node: ast.stmt) -> None:
+def execute(state: Machine, node: ast.stmt) -> None:
     """Read a statement."""
     handler = STATEMENTS.get(type(node))
     if handler is None:
-        unsupported.refuse_form(s, node)
-    with s.at(node):
-        handler(s, node)
+        unsupported.refuse_form(state, node)
+    with state.at(node):
+        handler(state, node)
 
 
-def spelled_out(s: Machine, node: ast.stmt) -> list[ast.stmt]:
+def spelled_out(state: Machine, node: ast.stmt) -> list[ast.stmt]:
     """Return the statements that an abbreviation stands for, in its place."""
-    with s.at(node):
-        meant = ABBREVIATIONS[type(node)](s, node)
+    with state.at(node):
+        meant = ABBREVIATIONS[type(node)](state, node)
     return [one if hasattr(one, "lineno") else ast.copy_location(one, node) for one in meant]
 
 
-def apply(s: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+def apply(state: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Read a call."""
     handler = CALLS.get(type(callee), CALLS[object])
-    return handler(s, callee, args, kwargs)
+    return handler(state, callee, args, kwargs)
 
 
-def attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
+def attribute(state: Machine, box: AbstractValue, name: str) -> AbstractValue:
     handler = ATTRIBUTES.get(type(box), ATTRIBUTES[object])
-    return handler(s, box, name)
+    return handler(state, box, name)
 
 
-def iterate(s: Machine, box: AbstractValue) -> AbstractValue:
+def iterate(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return the iterable of a loop over this value."""
     handler = ITERATED.get(type(box))
-    return box if handler is None else handler(s, box)
+    return box if handler is None else handler(state, box)
 
 
-def reify(s: Machine, box: AbstractValue) -> Value:
+def reify(state: Machine, box: AbstractValue) -> Value:
     """Return a value that stands for what is not one: a local function, a container outside."""
-    return REIFIED[type(box)](s, box)
+    return REIFIED[type(box)](state, box)
 
 
 def meaning_of(function: Any) -> Meaning | None:
@@ -196,13 +196,15 @@ def manager_of(function: Any) -> ManagerHandler | None:
     return MANAGERS.get(function) if is_hashable(function) else None
 
 
-def meaning_of_object(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def meaning_of_object(
+    state: Machine, callee: Any, args: Args, kwargs: Kwargs
+) -> AbstractValue | None:
     """Return the result of a call of an object by the handler of its class.
 
     None for the default.
     """
     for meaning in OBJECTS:
-        found = meaning(s, callee, args, kwargs)
+        found = meaning(state, callee, args, kwargs)
         if found is not None:
             return found
     return None
@@ -212,18 +214,18 @@ def meaning_of_object(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> Ab
 
 
 def unless_refused(
-    s: Machine, build: Callable[[], AbstractValue]
+    state: Machine, build: Callable[[], AbstractValue]
 ) -> AbstractValue | errors.SrcadError:
     """Try to interpret; on a refusal roll back names and operations, and return the error."""
-    builder, before, count = s.builder, s.snapshot(), len(s.builder.ops)
-    objects, used = s.objects.copy(), set(s.inactive.used)
+    builder, before, count = state.builder, state.snapshot(), len(state.builder.ops)
+    objects, used = state.objects.copy(), set(state.inactive.used)
     where = builder.where
     try:
         return build()
     except errors.SrcadError as error:
-        s.builder = builder
+        state.builder = builder
         del builder.ops[count:]
-        s.restore(before)
-        s.objects, s.inactive.used = objects, used
+        state.restore(before)
+        state.objects, state.inactive.used = objects, used
         builder.where = where
         return error

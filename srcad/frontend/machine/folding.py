@@ -13,14 +13,14 @@ from srcad.types.structures import Opaque
 
 
 def folded(
-    s: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """Return the constant that a call of constants is; None if it is an array or a float.
 
     An array is made anew by every call of the user's function, and may be written into.
     """
     found = result_of(function, args, kwargs)
-    return s.box(Const(found)) if _is_exact(found) else None
+    return state.box(Const(found)) if _is_exact(found) else None
 
 
 def result_of(
@@ -76,7 +76,7 @@ def text_method(
 
 
 def filled_in(
-    s: Machine,
+    state: Machine,
     template: str,
     name: str,
     args: tuple[AbstractValue, ...],
@@ -86,7 +86,7 @@ def filled_in(
     if name != "format" or type(template) is not str:
         return None
     given = (Const(template), *args)
-    return s.emit(str.format, *given, kwargs=kwargs, effect=True, type=Opaque(str))
+    return state.emit(str.format, *given, kwargs=kwargs, effect=True, type=Opaque(str))
 
 
 def _box_of_exact(value: Any) -> AbstractValue | None:

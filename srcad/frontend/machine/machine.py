@@ -66,11 +66,11 @@ from srcad.types.structures import (
 # iteration leaves something else, and rows and attempts one by one are read the more general way.
 
 
-def fixpoint_seeds(s: Machine, anchor: ast.AST, about: str) -> dict[Any, Any]:
+def fixpoint_seeds(state: Machine, anchor: ast.AST, about: str) -> dict[Any, Any]:
     """Return the known results for a statement; `anchor` is a part of it in the user's tree."""
-    calls = (frame.site for frame in s.frames)
+    calls = (frame.site for frame in state.frames)
     # The anchor is held, so that no other one takes its identity.
-    return s.fixpoint_seeds.setdefault((about, id(anchor), *calls), (anchor, {}))[1]
+    return state.fixpoint_seeds.setdefault((about, id(anchor), *calls), (anchor, {}))[1]
 
 
 @dataclass(eq=False)

@@ -14,13 +14,13 @@ from srcad.ir.memory import has_storage
 
 
 def evaluate_next(
-    s: Machine, held: AbstractValue, node: ast.expr
+    state: Machine, held: AbstractValue, node: ast.expr
 ) -> tuple[AbstractValue, AbstractValue]:
     """Read an expression after another one that it may write into."""
     if not calls_something(node) or not _may_change(held):
-        return held, evaluate(s, node)
-    with s.kept(held) as kept:
-        box = evaluate(s, node)
+        return held, evaluate(state, node)
+    with state.kept(held) as kept:
+        box = evaluate(state, node)
         return kept.box, box
 
 
@@ -29,14 +29,14 @@ def _may_change(held: AbstractValue) -> bool:
     return any(map(has_storage, values_of(held))) or any(True for _ in mutable_parts(held))
 
 
-def evaluate_each(s: Machine, nodes: Iterable[ast.expr]) -> list[AbstractValue]:
+def evaluate_each(state: Machine, nodes: Iterable[ast.expr]) -> list[AbstractValue]:
     """Read expressions in order; a later one may write into what an earlier one has read."""
     nodes = list(nodes)
     if not any(map(calls_something, nodes[1:])):
-        return [evaluate(s, node) for node in nodes]
+        return [evaluate(state, node) for node in nodes]
     read = TupleValue(())
     for node in nodes:
-        before, box = evaluate_next(s, read, node)
+        before, box = evaluate_next(state, read, node)
         assert isinstance(before, TupleValue)
         read = TupleValue((*before.items, box))
     return list(read.items)

@@ -47,12 +47,12 @@ _WORDS = {
 }
 
 
-def refuse_form(s: Machine, node: ast.AST) -> NoReturn:
+def refuse_form(state: Machine, node: ast.AST) -> NoReturn:
     why, help_ = REMEDIES.get(
         type(node), ("this form of Python is not supported yet.", "write it with plain statements")
     )
     name = _WORDS.get(type(node), f"'{type(node).__name__.lower()}'")
-    s.refuse(
+    state.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot differentiate through {name}",
         why=why,

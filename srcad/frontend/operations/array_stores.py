@@ -50,11 +50,11 @@ from srcad.types.structures import Type
 # Checks of stores into arrays: errors of Python, and refusals.
 
 
-def check_writable(s: Machine, steps: Sequence[Step]) -> None:
+def check_writable(state: Machine, steps: Sequence[Step]) -> None:
     """Refuse to write through a view that is read-only in NumPy."""
     for step in steps:
         if is_read_only(step.target):
-            s.refuse(
+            state.refuse(
                 errors.MutationError,
                 "cannot write into this array",
                 why=f"what {label(step.target)!r} returns is read-only.",
@@ -62,7 +62,7 @@ def check_writable(s: Machine, steps: Sequence[Step]) -> None:
             )
 
 
-def check_fits(s: Machine, array: Value, new: AbstractValue) -> AbstractValue:
+def check_fits(state: Machine, array: Value, new: AbstractValue) -> AbstractValue:
     """Return the value that ``op=`` and ``out=`` write; too many axes raise as in NumPy."""
     if not isinstance(new, Value) or not isinstance(new.type, Numeric):
         return new
@@ -71,19 +71,19 @@ def check_fits(s: Machine, array: Value, new: AbstractValue) -> AbstractValue:
         return new
     if new.type.shape is not None and len(new.type.shape) > len(there):
         axes = f"{len(there)} axes doesn't match a broadcast shape of {len(new.type.shape)}"
-        raises(s, ValueError, f"non-broadcastable output operand of {axes}")
+        raises(state, ValueError, f"non-broadcastable output operand of {axes}")
     if new.type.shape is None and not there:
-        return s.box(s.emit(np.broadcast_to, new, Display("tuple", ())))
+        return state.box(state.emit(np.broadcast_to, new, Display("tuple", ())))
     return new
 
 
-def check_cast(s: Machine, array: Value, new: AbstractValue) -> None:
+def check_cast(state: Machine, array: Value, new: AbstractValue) -> None:
     """Refuse ``op=`` and ``out=`` where NumPy does: the result does not fit into the array."""
     if not isinstance(array.type, Numeric) or not isinstance(new, Value):
         return
     dtype = new.type.dtype if isinstance(new.type, Numeric) else None
     if dtype is not None and not np.can_cast(dtype, array.type.dtype or dtype, "same_kind"):
-        s.refuse(
+        state.refuse(
             errors.MutationError,
             f"cannot store {dtype} into an array of {array.type.dtype}",
             why="NumPy raises here.",
@@ -91,14 +91,14 @@ def check_cast(s: Machine, array: Value, new: AbstractValue) -> None:
         )
 
 
-def check_kind(s: Machine, array: Value, value: AbstractValue) -> None:
+def check_kind(state: Machine, array: Value, value: AbstractValue) -> None:
     """Refuse to cut a value that carries a derivative down to an integer."""
-    if not isinstance(array.type, Numeric) or not s.is_active(value):
+    if not isinstance(array.type, Numeric) or not state.is_active(value):
         return
     kinds = [v.type.kind for v in (value,) if isinstance(v, Value) and isinstance(v.type, Numeric)]
     whole = array.type.dtype is not None and array.type.kind in "iub"
     if whole and any(kind in "fc" for kind in kinds):
-        s.refuse(
+        state.refuse(
             errors.MutationError,
             f"cannot store a float into an array of {array.type.dtype}",
             why="NumPy would cut off its fraction, and the derivative with it.",
@@ -115,30 +115,34 @@ _WHOLE = Display("slice", (Const(None), Const(None), Const(None)))
 
 
 # ------------------------------------------------------------------------------ the write
-def store(s: Machine, array: Value, index: Arg, value: AbstractValue, how: Write = "set") -> Value:
+def store(
+    state: Machine, array: Value, index: Arg, value: AbstractValue, how: Write = "set"
+) -> Value:
     """Write ``array[index] = value`` (or add it there) and return the array's new version."""
-    if array in s.entries and not is_number_index(index):
-        written_in_part(s, array)  # NumPy writes entry by entry here
-    if s.is_active(value) and not (isinstance(value, Value) and isinstance(value.type, Numeric)):
-        value = s.emit(np.array, value)  # a list of numbers, whose cotangent is an array
-    check_kind(s, array, value)
+    if array in state.entries and not is_number_index(index):
+        written_in_part(state, array)  # NumPy writes entry by entry here
+    if state.is_active(value) and not (
+        isinstance(value, Value) and isinstance(value.type, Numeric)
+    ):
+        value = state.emit(np.array, value)  # a list of numbers, whose cotangent is an array
+    check_kind(state, array, value)
     if isinstance(array.type, Numeric) and array.type.kind == "O":
-        _check_entry(s, value)
-    return _written(s, array, index, value, how)
+        _check_entry(state, value)
+    return _written(state, array, index, value, how)
 
 
-def _check_entry(s: Machine, value: AbstractValue) -> None:
+def _check_entry(state: Machine, value: AbstractValue) -> None:
     """Refuse to store an array, list, dict or object that has a name in an array of objects."""
 
     def objects(box: AbstractValue) -> set[Any]:
         arrays = (
-            o for v in filter(may_be_array, inner_values(box)) for o in origin(s, v).everything
+            o for v in filter(may_be_array, inner_values(box)) for o in origin(state, v).everything
         )
         return {*map(id, mutable_parts(box)), *map(id, arrays)}
 
     stored = objects(value)
-    if stored and any(not stored.isdisjoint(objects(box)) for _, box in s.reachable()):
-        s.refuse(
+    if stored and any(not stored.isdisjoint(objects(box)) for _, box in state.reachable()):
+        state.refuse(
             errors.MutationError,
             "cannot store an array, list, dict or object that has a name in an array of objects",
             why="srcad would not see when one of them is changed by the other.",
@@ -146,71 +150,73 @@ def _check_entry(s: Machine, value: AbstractValue) -> None:
         )
 
 
-def replace_all(s: Machine, array: Value, value: Value) -> Value:
+def replace_all(state: Machine, array: Value, value: Value) -> Value:
     """Write a value of the array's own shape and dtype over the whole array."""
-    return _written(s, array, None, value, "set")
+    return _written(state, array, None, value, "set")
 
 
 def _written(
-    s: Machine, array: Value, index: Arg | None, value: AbstractValue, how: Write
+    state: Machine, array: Value, index: Arg | None, value: AbstractValue, how: Write
 ) -> Value:
-    if guarded_stores.is_either(s, array):
-        new = guarded_stores.in_each(s, array, lambda one: _written(s, one, index, value, how))
+    if guarded_stores.is_either(state, array):
+        new = guarded_stores.in_each(
+            state, array, lambda one: _written(state, one, index, value, how)
+        )
         assert isinstance(new, Value)
         return new
     if isinstance(array.type, Numeric) and array.type.form in ("python", "numpy", "number"):
-        raises(s, TypeError, "a number does not support item assignment")
-    before_write(s, array)
-    where = origin(s, array)
+        raises(state, TypeError, "a number does not support item assignment")
+    before_write(state, array)
+    where = origin(state, array)
     root = None
     if where.is_exact:
         (object_,) = where.objects
-        root = array if where.steps == () else current(s, object_)
+        root = array if where.steps == () else current(state, object_)
     if root is None:
-        base, steps = _written_through(s, array)
-        check_writable(s, steps)
-        new = _put(s, base, steps, index, value, how)
-        overwritten(s, base, new)
-        return realised(s, new, steps, array.hint) if steps else new
+        base, steps = _written_through(state, array)
+        check_writable(state, steps)
+        new = _put(state, base, steps, index, value, how)
+        overwritten(state, base, new)
+        return realised(state, new, steps, array.hint) if steps else new
     steps = where.steps or ()
-    check_writable(s, steps)
-    new_root = _put(s, root, steps, index, value, how)
+    check_writable(state, steps)
+    new_root = _put(state, root, steps, index, value, how)
     place = steps if index is None else (*steps, Step(operator.getitem, (index,)))
-    rewritten(s, root, new_root, place)
-    return new_root if not steps else realised(s, new_root, steps, array.hint)
+    rewritten(state, root, new_root, place)
+    return new_root if not steps else realised(state, new_root, steps, array.hint)
 
 
-def _written_through(s: Machine, array: Value) -> tuple[Value, tuple[Step, ...]]:
+def _written_through(state: Machine, array: Value) -> tuple[Value, tuple[Step, ...]]:
     """Return the array that a write to a part goes to, and the steps from there.
 
     A view that does not lie in C order stays one, also where nothing else shows the memory: NumPy
     may add in another order where the entries lie otherwise, and round otherwise.
     """
-    base, steps = named = seen_from(s, array)
-    if _is_in_order(s, base):
+    base, steps = named = seen_from(state, array)
+    if _is_in_order(state, base):
         return named
-    further = ((one, way) for one, way in bases(s, array) if len(way) >= len(steps))
-    return next((found for found in further if _is_in_order(s, found[0])), named)
+    further = ((one, way) for one, way in bases(state, array) if len(way) >= len(steps))
+    return next((found for found in further if _is_in_order(state, found[0])), named)
 
 
-def _is_in_order(s: Machine, array: Value) -> bool:
+def _is_in_order(state: Machine, array: Value) -> bool:
     shape = shape_of(array)
-    return shape is not None and layout(s, array) == c_order(shape)
+    return shape is not None and layout(state, array) == c_order(shape)
 
 
 def _new_version(
-    s: Machine, array: Value, index: Arg | None, value: AbstractValue, how: Write
+    state: Machine, array: Value, index: Arg | None, value: AbstractValue, how: Write
 ) -> Value:
     if index is None:
         assert isinstance(value, Value)
         return value
     if how == "set":
-        return s.updated(array, index, value, hint=array.hint)
-    return s.add_at(array, index, value, repeated=how == "add each", hint=array.hint)
+        return state.updated(array, index, value, hint=array.hint)
+    return state.add_at(array, index, value, repeated=how == "add each", hint=array.hint)
 
 
 def _put(
-    s: Machine,
+    state: Machine,
     root: Value,
     steps: Sequence[Step],
     index: Arg | None,
@@ -219,20 +225,20 @@ def _put(
 ) -> Value:
     """Return the new version of an array after a write through a chain of views."""
     if not steps:
-        return _new_version(s, root, index, value, how)
+        return _new_version(state, root, index, value, how)
     outer, last = steps[:-1], steps[-1]
     if last.target is operator.getitem:
         joined = last.args[0] if index is None else composed(last.args[0], index)
         if joined is not None:
-            return _put(s, root, outer, joined, value, how)
-        view = realised(s, root, steps)
-        new = _new_version(s, view, index, value, how)
-        return _put(s, root, outer, last.args[0], new, "set")
-    view = realised(s, root, steps)
+            return _put(state, root, outer, joined, value, how)
+        view = realised(state, root, steps)
+        new = _new_version(state, view, index, value, how)
+        return _put(state, root, outer, last.args[0], new, "set")
+    view = realised(state, root, steps)
     # What is turned back must have the view's own shape: a broadcast value is stored first.
-    new = _new_version(s, view, EVERYTHING if index is None else index, value, how)
-    turned = turned_back(s, last, new, realised(s, root, outer))
-    return _put(s, root, outer, None if not outer else EVERYTHING, turned, "set")
+    new = _new_version(state, view, EVERYTHING if index is None else index, value, how)
+    turned = turned_back(state, last, new, realised(state, root, outer))
+    return _put(state, root, outer, None if not outer else EVERYTHING, turned, "set")
 
 
 def composed(first: Arg, second: Arg) -> Arg | None:
@@ -259,30 +265,30 @@ def _is_ellipsis(part: Arg) -> bool:
     return isinstance(part, Const) and part.value is Ellipsis
 
 
-def turned_back(s: Machine, step: Step, new: Value, parent: Value) -> Value:
+def turned_back(state: Machine, step: Step, new: Value, parent: Value) -> Value:
     """Return the array of which ``step`` shows `new`."""
     target, args, kwargs = step.target, step.args, step.keywords
     if target is np.transpose and not args and not kwargs:
-        return s.emit(np.transpose, new, hint=parent.hint)
+        return state.emit(np.transpose, new, hint=parent.hint)
     if target in (np.swapaxes, np.flip, np.matrix_transpose):
-        return s.emit(target, new, *args, kwargs=kwargs, hint=parent.hint)
+        return state.emit(target, new, *args, kwargs=kwargs, hint=parent.hint)
     if target is np.moveaxis and len(args) == 2:
-        return s.emit(target, new, args[1], args[0], hint=parent.hint)
+        return state.emit(target, new, args[1], args[0], hint=parent.hint)
     if target is np.transpose and not kwargs and len(args) == 1:
         axes = [p.value for p in index_parts(args[0]) if isinstance(p, Const)]
         if len(axes) == len(index_parts(args[0])) and min(axes) >= 0:
             back = tuple(Const(int(k)) for k in np.argsort(axes))
-            return s.emit(target, new, Display("tuple", back), hint=parent.hint)
+            return state.emit(target, new, Display("tuple", back), hint=parent.hint)
     if target is np.real:
-        return _as_real_part(s, new, parent)
-    return s.emit(np.reshape, new, s.shape(parent), hint=parent.hint)
+        return _as_real_part(state, new, parent)
+    return state.emit(np.reshape, new, state.shape(parent), hint=parent.hint)
 
 
-def _as_real_part(s: Machine, new: Value, parent: Value) -> Value:
+def _as_real_part(state: Machine, new: Value, parent: Value) -> Value:
     """Return the array with `new` as its real part: `new` itself for real numbers."""
     kind = parent.type.kind if isinstance(parent.type, Numeric) else "?"
     if kind not in "biuf":
-        s.refuse(
+        state.refuse(
             errors.MutationError,
             "cannot write into the real part of complex numbers",
             why="what is written would be a half of each number.",
@@ -293,20 +299,20 @@ def _as_real_part(s: Machine, new: Value, parent: Value) -> Value:
 
 # ------------------------------------------------------------------------------ in place
 def augment_item(
-    s: Machine, array: Value, index: Arg, operation: Any, value: AbstractValue
+    state: Machine, array: Value, index: Arg, operation: Any, value: AbstractValue
 ) -> Value:
-    _check_operand(s, value)
-    before_arithmetic(s, array)
+    _check_operand(state, value)
+    before_arithmetic(state, array)
     once = not reads_a_copy(index) and not may_repeat(index)
     if once and _is_sum(array, operation):
-        return _add(s, array, index, operation, value)
-    old = s.emit(operator.getitem, array, index)
-    new = operate(s, operation, old, value)
+        return _add(state, array, index, operation, value)
+    old = state.emit(operator.getitem, array, index)
+    new = operate(state, operation, old, value)
     is_array = isinstance(old.type, Numeric) and old.type.form == "array"
-    new = check_fits(s, old, new) if is_array else new
+    new = check_fits(state, old, new) if is_array else new
     if is_array or reads_a_copy(index):  # a number may be cut off
-        check_cast(s, old, new)
-    return store(s, array, index, new)
+        check_cast(state, old, new)
+    return store(state, array, index, new)
 
 
 def _is_sum(array: Value, operation: Any) -> bool:
@@ -315,56 +321,56 @@ def _is_sum(array: Value, operation: Any) -> bool:
     return floating and operation in (operator.add, operator.sub)
 
 
-def _add(s: Machine, array: Value, index: Arg, operation: Any, value: AbstractValue) -> Value:
-    added = value if operation is operator.add else negated(s, value)
-    return store(s, array, index, added, "add")
+def _add(state: Machine, array: Value, index: Arg, operation: Any, value: AbstractValue) -> Value:
+    added = value if operation is operator.add else negated(state, value)
+    return store(state, array, index, added, "add")
 
 
-def before_arithmetic(s: Machine, array: Value) -> None:
+def before_arithmetic(state: Machine, array: Value) -> None:
     """Note that arithmetic in place may raise after it has written: ``np.errstate`` asks for it."""
-    where = s.builder.where
+    where = state.builder.where
     if where is not None and any(setting in ("raise", "call") for _, setting in where.errstate):
-        written_in_part(s, array)
+        written_in_part(state, array)
 
 
-def negated(s: Machine, value: AbstractValue) -> AbstractValue:
+def negated(state: Machine, value: AbstractValue) -> AbstractValue:
     if isinstance(value, Constant) and isinstance(value.value, int | float):
         return Constant(-value.value)
-    return s.box(s.emit(operator.neg, value))
+    return state.box(state.emit(operator.neg, value))
 
 
-def augment_name(s: Machine, array: Value, operation: Any, value: AbstractValue) -> Value:
+def augment_name(state: Machine, array: Value, operation: Any, value: AbstractValue) -> Value:
     """``array op= value`` of an array: dtype and shape stay, every name of it sees the change."""
-    _check_operand(s, value)
-    before_arithmetic(s, array)
+    _check_operand(state, value)
+    before_arithmetic(state, array)
     assert isinstance(array.type, Numeric)
     is_point = array.type.form == "array" and array.type.is_scalar
     if is_point and _is_sum(array, operation):
-        return _add(s, array, EVERYTHING, operation, value)
-    new = operate(s, operation, array, value)
+        return _add(state, array, EVERYTHING, operation, value)
+    new = operate(state, operation, array, value)
     if array.type.form != "array":  # a number perhaps, which others keep as it was
-        return _rebound(s, array, new)
-    new = check_fits(s, array, new)
+        return _rebound(state, array, new)
+    new = check_fits(state, array, new)
     if is_point:  # arithmetic makes a number of it, which the array takes in
-        check_cast(s, array, new)
-        return store(s, array, EVERYTHING, new)
+        check_cast(state, array, new)
+        return store(state, array, EVERYTHING, new)
     if not isinstance(new, Value) or not isinstance(new.type, Numeric):
-        return store(s, array, EVERYTHING, new)
+        return store(state, array, EVERYTHING, new)
     if array.type.dtype is None or not have_same_shape(array.type, new.type):
-        return store(s, array, EVERYTHING, new)
+        return store(state, array, EVERYTHING, new)
     if not same_dtype(array.type.dtype, new.type.dtype):
-        check_cast(s, array, new)
-        new = s.emit(np.astype, new, Const(array.type.dtype))
+        check_cast(state, array, new)
+        new = state.emit(np.astype, new, Const(array.type.dtype))
     assert isinstance(new, Value)
     if new.hint is None:
         new.hint = array.hint
-    return replace_all(s, array, new)
+    return replace_all(state, array, new)
 
 
-def _check_operand(s: Machine, value: AbstractValue) -> None:
+def _check_operand(state: Machine, value: AbstractValue) -> None:
     """Refuse ``array op= object``: NumPy asks no class how to write into an array."""
     if isinstance(value, RecordValue) and not issubclass(value.cls, tuple):
-        s.refuse(
+        state.refuse(
             errors.UnsupportedTypeError,
             f"cannot write a {label(value.cls)!r} into an array in place",
             why="NumPy, which is asked first, takes the object for an entry.",
@@ -372,14 +378,14 @@ def _check_operand(s: Machine, value: AbstractValue) -> None:
         )
 
 
-def _rebound(s: Machine, array: Value, new: AbstractValue) -> Value:
-    value = s.atom(new)
+def _rebound(state: Machine, array: Value, new: AbstractValue) -> Value:
+    value = state.atom(new)
     assert isinstance(value, Value)
     if _may_stay_array(array.type, value.type):
         kind = Numeric(None, (), "any")
-        value = s.emit(runtime.taken_in, value, array, type=kind, hint=array.hint)
-    before_write(s, array)
-    perhaps_written(s, array)
+        value = state.emit(runtime.taken_in, value, array, type=kind, hint=array.hint)
+    before_write(state, array)
+    perhaps_written(state, array)
     return value
 
 

@@ -49,63 +49,65 @@ from srcad.types.structures import ListOf, Opaque
 
 
 @executes(ast.Assign)
-def assignment(s: Machine, node: ast.Assign) -> None:
-    box = evaluate(s, node.value)
+def assignment(state: Machine, node: ast.Assign) -> None:
+    box = evaluate(state, node.value)
     if len(node.targets) == 1:
-        assign(s, node.targets[0], box)
+        assign(state, node.targets[0], box)
         return
-    with s.kept(box) as kept:
+    with state.kept(box) as kept:
         for target in node.targets:
-            assign(s, target, kept.box)
+            assign(state, target, kept.box)
 
 
 @executes(ast.AnnAssign)
-def annotated(s: Machine, node: ast.AnnAssign) -> None:
+def annotated(state: Machine, node: ast.AnnAssign) -> None:
     """``name: annotation = value``; the annotation is not evaluated."""
     if node.value is not None:
-        assign(s, node.target, evaluate(s, node.value))
+        assign(state, node.target, evaluate(state, node.value))
 
 
-def assign(s: Machine, target: ast.expr, box: AbstractValue) -> None:
+def assign(state: Machine, target: ast.expr, box: AbstractValue) -> None:
     match target:
         case ast.Name(id=name):
-            bind(s, name, box)
+            bind(state, name, box)
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            _unpack(s, parts, box, target)
+            _unpack(state, parts, box, target)
         case ast.Subscript():
-            store(s, target, box)
+            store(state, target, box)
         case ast.Attribute():
-            _assign_attribute(s, target, box)
+            _assign_attribute(state, target, box)
         case _:
-            refuse_write(s, target, "write to this")
+            refuse_write(state, target, "write to this")
 
 
-def _assign_attribute(s: Machine, target: ast.Attribute, box: AbstractValue) -> None:
+def _assign_attribute(state: Machine, target: ast.Attribute, box: AbstractValue) -> None:
     """``object.name = value`` of an object that was made in the function, or is an argument."""
-    box, owner = evaluate_next(s, box, target.value)
+    box, owner = evaluate_next(state, box, target.value)
     if not has_attributes(owner):
-        refuse_write(s, target, "write to an attribute")
-    set_attribute(s, owner, target.attr, box)
+        refuse_write(state, target, "write to an attribute")
+    set_attribute(state, owner, target.attr, box)
 
 
-def _augment_attribute(s: Machine, target: ast.Attribute, operation: Any, node: ast.expr) -> None:
+def _augment_attribute(
+    state: Machine, target: ast.Attribute, operation: Any, node: ast.expr
+) -> None:
     """``object.name op= value``."""
-    owner = evaluate(s, target.value)
+    owner = evaluate(state, target.value)
     if not has_attributes(owner):
-        refuse_write(s, target, "write to an attribute")
-    with s.kept(owner) as kept:
-        old, value = evaluate_next(s, read_attribute(s, owner, target.attr), node)
-        new = augment(s, operation, old, value)
+        refuse_write(state, target, "write to an attribute")
+    with state.kept(owner) as kept:
+        old, value = evaluate_next(state, read_attribute(state, owner, target.attr), node)
+        new = augment(state, operation, old, value)
     if new is not None:
-        set_attribute(s, kept.box, target.attr, new)
+        set_attribute(state, kept.box, target.attr, new)
 
 
-def _unpack(s: Machine, parts: list[ast.expr], box: AbstractValue, node: ast.expr) -> None:
+def _unpack(state: Machine, parts: list[ast.expr], box: AbstractValue, node: ast.expr) -> None:
     stars = [k for k, p in enumerate(parts) if isinstance(p, ast.Starred)]
     if stars and isinstance(box, Value) and isinstance(box.type, ListOf):
-        _unpack_list(s, parts, stars[0], box)
+        _unpack_list(state, parts, stars[0], box)
         return
-    items = _items_to_unpack(s, box, len(parts), bool(stars), node)
+    items = _items_to_unpack(state, box, len(parts), bool(stars), node)
     if not stars:
         if len(items) != len(parts):
             few = len(items) < len(parts)
@@ -114,9 +116,9 @@ def _unpack(s: Machine, parts: list[ast.expr], box: AbstractValue, node: ast.exp
                 if few
                 else f"too many values to unpack (expected {len(parts)})"
             )
-            s.raise_(s.emit(ValueError, Const(message)))
+            state.raise_(state.emit(ValueError, Const(message)))
             raise Unreachable
-        _assign_each(s, parts, items)
+        _assign_each(state, parts, items)
         return
     star = stars[0]
     stop = len(items) - (len(parts) - star - 1)
@@ -124,92 +126,96 @@ def _unpack(s: Machine, parts: list[ast.expr], box: AbstractValue, node: ast.exp
     assert isinstance(star_node, ast.Starred)
     rest = ListValue(tuple(items[star:stop]))
     targets = [*parts[:star], star_node.value, *parts[star + 1 :]]
-    _assign_each(s, targets, (*items[:star], rest, *items[stop:]))
+    _assign_each(state, targets, (*items[:star], rest, *items[stop:]))
 
 
-def _assign_each(s: Machine, targets: list[ast.expr], items: tuple[AbstractValue, ...]) -> None:
+def _assign_each(state: Machine, targets: list[ast.expr], items: tuple[AbstractValue, ...]) -> None:
     """Bind targets one after the other; a store may change what a later one is given."""
-    with s.kept(TupleValue(items)) as kept:
+    with state.kept(TupleValue(items)) as kept:
         for k, target in enumerate(targets):
             held = kept.box
             assert isinstance(held, TupleValue)
-            assign(s, target, held.items[k])
+            assign(state, target, held.items[k])
 
 
-def _unpack_list(s: Machine, parts: list[ast.expr], star: int, box: Value) -> None:
+def _unpack_list(state: Machine, parts: list[ast.expr], star: int, box: Value) -> None:
     """Unpack ``a, *rest, b = items`` of a list of unknown length."""
     after = len(parts) - star - 1
-    enough = s.emit(operator.ge, s.emit(len, box), Const(star + after))
-    _require(s, enough, f"not enough values to unpack (expected at least {star + after})")
+    enough = state.emit(operator.ge, state.emit(len, box), Const(star + after))
+    _require(state, enough, f"not enough values to unpack (expected at least {star + after})")
     for k, part in enumerate(parts):
         if isinstance(part, ast.Starred):
             stop = Constant(k - len(parts) + 1) if k < len(parts) - 1 else Constant(None)
-            assign(s, part.value, getitem(s, box, SliceValue(Constant(k), stop, Constant(None))))
+            assign(
+                state,
+                part.value,
+                getitem(state, box, SliceValue(Constant(k), stop, Constant(None))),
+            )
         else:
-            assign(s, part, getitem(s, box, Constant(k if k < star else k - len(parts))))
+            assign(state, part, getitem(state, box, Constant(k if k < star else k - len(parts))))
 
 
-def _require(s: Machine, test: Value, message: str) -> None:
+def _require(state: Machine, test: Value, message: str) -> None:
     """Raise a ValueError at the call unless the test holds."""
 
     def fails() -> AbstractValue:
-        s.raise_(s.emit(ValueError, Const(message)))
+        state.raise_(state.emit(ValueError, Const(message)))
         raise Unreachable
 
-    choose(s, test, lambda: Constant(None), fails)
+    choose(state, test, lambda: Constant(None), fails)
 
 
 def _items_to_unpack(
-    s: Machine, box: AbstractValue, count: int, star: bool, node: ast.expr
+    state: Machine, box: AbstractValue, count: int, star: bool, node: ast.expr
 ) -> tuple[AbstractValue, ...]:
     if asks_its_class(box):
-        box = as_list(s, box)
-    require_items(s, box, unpacked=True)
+        box = as_list(state, box)
+    require_items(state, box, unpacked=True)
     unknown = isinstance(box, Value) and (
         isinstance(box.type, ListOf | Opaque)
         or (isinstance(box.type, Numeric) and (box.type.shape is None or len(box.type.shape) > 0))
     )
     if not unknown or star:
-        return spread(s, box, node)
+        return spread(state, box, node)
     assert isinstance(box, Value)
     if isinstance(box.type, Opaque):
-        if s.is_active(box) and s.inactive.may_open:
-            refuse_without_rule(s, tuple, (box,), {})  # the call that made it is read instead
-        if s.is_active(box):
-            return _items_of_a_result(s, box, count)
-        value = s.emit(tuple, box, effect=True)
-        parts = [s.emit(operator.getitem, value, Const(k), type=Opaque()) for k in range(count)]
+        if state.is_active(box) and state.inactive.may_open:
+            refuse_without_rule(state, tuple, (box,), {})  # the call that made it is read instead
+        if state.is_active(box):
+            return _items_of_a_result(state, box, count)
+        value = state.emit(tuple, box, effect=True)
+        parts = [state.emit(operator.getitem, value, Const(k), type=Opaque()) for k in range(count)]
         if box.type.cls is None:  # whose it is what the tuple holds is known as of the box itself
-            s.inactive.unknown.discard(value)
-        s.inactive.items.difference_update(parts)  # the items of a tuple stay
+            state.inactive.unknown.discard(value)
+        state.inactive.items.difference_update(parts)  # the items of a tuple stay
         return tuple(parts)
     if isinstance(box.type, Numeric) and box.type.shape and not box.type.shape[0].terms:
-        return spread(s, box, node)
+        return spread(state, box, node)
 
-    right = s.emit(operator.eq, s.emit(len, box), Const(count))
-    _require(s, right, f"cannot unpack: expected {count} values")
-    return tuple(getitem(s, box, Constant(k)) for k in range(count))
+    right = state.emit(operator.eq, state.emit(len, box), Const(count))
+    _require(state, right, f"cannot unpack: expected {count} values")
+    return tuple(getitem(state, box, Constant(k)) for k in range(count))
 
 
-def _items_of_a_result(s: Machine, box: Value, count: int) -> tuple[AbstractValue, ...]:
+def _items_of_a_result(state: Machine, box: Value, count: int) -> tuple[AbstractValue, ...]:
     """Return the items of an array that a function with a rule of its own returned."""
-    box = s.emit(runtime.numeric_value, box, type=NUMBER, hint=box.hint)
-    right = s.emit(operator.eq, s.emit(len, box), Const(count))
-    _require(s, right, f"cannot unpack: expected {count} values")
-    return tuple(getitem(s, box, Constant(k)) for k in range(count))
+    box = state.emit(runtime.numeric_value, box, type=NUMBER, hint=box.hint)
+    right = state.emit(operator.eq, state.emit(len, box), Const(count))
+    _require(state, right, f"cannot unpack: expected {count} values")
+    return tuple(getitem(state, box, Constant(k)) for k in range(count))
 
 
-def store(s: Machine, target: ast.Subscript, box: AbstractValue) -> None:
+def store(state: Machine, target: ast.Subscript, box: AbstractValue) -> None:
     """``container[index] = value``."""
-    box, container = evaluate_next(s, box, target.value)
-    with s.kept(box) as kept:
-        container, index = evaluate_next(s, container, target.slice)
+    box, container = evaluate_next(state, box, target.value)
+    with state.kept(box) as kept:
+        container, index = evaluate_next(state, container, target.slice)
         box = kept.box
-    store_item(s, container, index, box, target)
+    store_item(state, container, index, box, target)
 
 
 def store_item(
-    s: Machine,
+    state: Machine,
     container: AbstractValue,
     index: AbstractValue,
     box: AbstractValue,
@@ -218,16 +224,16 @@ def store_item(
     """Write an item of an array, a list or a dict."""
     if may_be_array(container):
         assert isinstance(container, Value)
-        array_stores.store(s, container, s.arg(index), box)
+        array_stores.store(state, container, state.arg(index), box)
     elif is_container(container):
-        set_item(s, container, index, box)
+        set_item(state, container, index, box)
     else:
-        refuse_write(s, target, "write into an array or container")
+        refuse_write(state, target, "write into an array or container")
 
 
-def refuse_write(s: Machine, node: ast.AST, what: str) -> NoReturn:
+def refuse_write(state: Machine, node: ast.AST, what: str) -> NoReturn:
     """Refuse a write that is not read as a functional update yet."""
-    s.refuse(
+    state.refuse(
         errors.MutationError,
         f"cannot {what}",
         node=node,
@@ -237,40 +243,42 @@ def refuse_write(s: Machine, node: ast.AST, what: str) -> NoReturn:
 
 
 @executes(ast.AugAssign)
-def augmented(s: Machine, node: ast.AugAssign) -> None:
+def augmented(state: Machine, node: ast.AugAssign) -> None:
     """``target op= value``: rebinding for numbers, a write into arrays."""
     target = node.target
     operation = BINARY[type(node.op)]
     if isinstance(target, ast.Subscript):
-        _augmented_item(s, target, operation, node.value)
+        _augmented_item(state, target, operation, node.value)
         return
     if isinstance(target, ast.Attribute):
-        _augment_attribute(s, target, operation, node.value)
+        _augment_attribute(state, target, operation, node.value)
         return
-    old = evaluate(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
-    old, value = evaluate_next(s, old, node.value)
-    new = augment(s, operation, old, value)
+    old = evaluate(state, ast.copy_location(ast.Name(target.id, ast.Load()), target))
+    old, value = evaluate_next(state, old, node.value)
+    new = augment(state, operation, old, value)
     if new is not None:
-        bind(s, target.id, new)
+        bind(state, target.id, new)
 
 
-def _augmented_item(s: Machine, target: ast.Subscript, operation: Any, node: ast.expr) -> None:
-    container, index = evaluate_next(s, evaluate(s, target.value), target.slice)
+def _augmented_item(state: Machine, target: ast.Subscript, operation: Any, node: ast.expr) -> None:
+    container, index = evaluate_next(state, evaluate(state, target.value), target.slice)
     if may_be_array(container):
-        container, value = evaluate_next(s, container, node)
+        container, value = evaluate_next(state, container, node)
         assert isinstance(container, Value)
-        array_stores.augment_item(s, container, s.arg(index), operation, value)
+        array_stores.augment_item(state, container, state.arg(index), operation, value)
         return
     if not is_container(container):
-        refuse_write(s, target, "write into an array or container")
-    with s.kept(container) as kept:  # reading an item may write into it: a defaultdict does
-        old = getitem(s, container, index)
-    both, value = evaluate_next(s, TupleValue((kept.box, old)), node)
-    container, old = spread(s, both)
-    with s.kept(container) as kept:  # an item that may be an array, or a number, leaves it in doubt
-        new = augment(s, operation, old, value)
+        refuse_write(state, target, "write into an array or container")
+    with state.kept(container) as kept:  # reading an item may write into it: a defaultdict does
+        old = getitem(state, container, index)
+    both, value = evaluate_next(state, TupleValue((kept.box, old)), node)
+    container, old = spread(state, both)
+    with state.kept(
+        container
+    ) as kept:  # an item that may be an array, or a number, leaves it in doubt
+        new = augment(state, operation, old, value)
     if isinstance(kept.box, Stale):
-        s.refuse(
+        state.refuse(
             errors.MutationError,
             "cannot write in place into what may be an array that a list holds",
             node=target,
@@ -278,30 +286,32 @@ def _augmented_item(s: Machine, target: ast.Subscript, operation: Any, node: ast
             help=("make a new item:  items[i] = items[i] + value",),
         )
     if new is not None:
-        store_item(s, kept.box, index, new, target)
+        store_item(state, kept.box, index, new, target)
 
 
 def augment(
-    s: Machine, operation: Any, old: AbstractValue, value: AbstractValue
+    state: Machine, operation: Any, old: AbstractValue, value: AbstractValue
 ) -> AbstractValue | None:
     """``old op= value``: what the target is bound to; None where `old` was written into."""
     if isinstance(old, Holder):
-        outside_containers.augment(s, old, operation, value)
+        outside_containers.augment(state, old, operation, value)
     elif isinstance(old, DictValue) and operation is operator.or_:
-        update(s, old, (value,), {})
+        update(state, old, (value,), {})
     elif is_list(old) and operation is operator.add:
-        extend(s, old, value)
+        extend(state, old, value)
     elif is_list(old) and operation is operator.mul:
-        write(s, old, operate(s, operation, old, value), keeps_places=False)
-    elif isinstance(old, Value) and guarded_stores.is_either(s, old):
-        return guarded_stores.in_each(s, old, lambda one: augment(s, operation, one, value) or one)
+        write(state, old, operate(state, operation, old, value), keeps_places=False)
+    elif isinstance(old, Value) and guarded_stores.is_either(state, old):
+        return guarded_stores.in_each(
+            state, old, lambda one: augment(state, operation, one, value) or one
+        )
     elif may_be_array(old):
         assert isinstance(old, Value)
-        return array_stores.augment_name(s, old, operation, value)
+        return array_stores.augment_name(state, old, operation, value)
     else:
-        own = of_augmented(s, operation, old, value)
-        own = augment_unknown(s, operation, old, value) if own is None else own
-        return operate(s, operation, old, value) if own is None else own
+        own = of_augmented(state, operation, old, value)
+        own = augment_unknown(state, operation, old, value) if own is None else own
+        return operate(state, operation, old, value) if own is None else own
     return None
 
 
@@ -309,12 +319,12 @@ def _in_place(operation: Any) -> Meaning:
     """``operator.iadd(a, b)``: ``a += b``, and it returns `a`."""
 
     def special(
-        s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+        state: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
     ) -> AbstractValue | None:
         if len(args) != 2:
             return None
-        with s.kept(args[0]) as kept:
-            new = augment(s, operation, args[0], args[1])
+        with state.kept(args[0]) as kept:
+            new = augment(state, operation, args[0], args[1])
             return kept.box if new is None else new
 
     return special

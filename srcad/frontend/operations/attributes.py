@@ -72,25 +72,25 @@ attributes_of(Super)(of_bases)
 
 
 @attributes_of(BoundValue, Holder)
-def of_callable(s: Machine, box: BoundValue | Holder, name: str) -> AbstractValue:
+def of_callable(state: Machine, box: BoundValue | Holder, name: str) -> AbstractValue:
     """Return a method, looked up when it is called."""
     return MethodValue(box, name)
 
 
 @attributes_of(Choice)
-def of_choice(s: Machine, box: Choice, name: str) -> AbstractValue:
+def of_choice(state: Machine, box: Choice, name: str) -> AbstractValue:
     """Return an attribute of a value that depends on a test."""
-    return by_case(s, box, lambda part: attribute(s, part, name))
+    return by_case(state, box, lambda part: attribute(state, part, name))
 
 
 @attributes_of(object)
-def of_other(s: Machine, box: AbstractValue, name: str) -> NoReturn:
+def of_other(state: Machine, box: AbstractValue, name: str) -> NoReturn:
     """Refuse to read an attribute of a value without attributes, or of an unknown one."""
     if isinstance(box, Stale):
-        stale.refuse_stale(s, box)
+        stale.refuse_stale(state, box)
     if isinstance(box, Conflict):
-        stale.refuse_to_hold(s, box)
-    s.refuse(
+        stale.refuse_to_hold(state, box)
+    state.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot read the attribute {name!r} of this",
         why="it is not an array, a structure or an object.",
@@ -98,85 +98,85 @@ def of_other(s: Machine, box: AbstractValue, name: str) -> NoReturn:
     )
 
 
-def read_attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
+def read_attribute(state: Machine, box: AbstractValue, name: str) -> AbstractValue:
     """``box.name``, properties called."""
     if isinstance(box, Choice):
-        return by_case(s, box, lambda part: read_attribute(s, part, name))
-    found = attribute(s, box, name)
+        return by_case(state, box, lambda part: read_attribute(state, part, name))
+    found = attribute(state, box, name)
     if isinstance(found, MethodValue) and found.name == "__property__":
-        return apply(s, found.receiver, (), {})
+        return apply(state, found.receiver, (), {})
     return found
 
 
 @attributes_of(TupleValue, ViewValue, ListValue, DictValue, FunctionValue)
-def of_sequence(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
+def of_sequence(state: Machine, box: AbstractValue, name: str) -> AbstractValue:
     """Return a field of a decomposition that came back as a tuple; else a method."""
     place = _FIELDS.get(name)
     if isinstance(box, TupleValue) and place is not None and place < len(box.items):
         return box.items[place]
     cls = dict if isinstance(box, DictValue) else tuple if type(box) is TupleValue else list
     if not isinstance(box, FunctionValue | ViewValue) and not hasattr(cls, name):
-        raises(s, AttributeError, f"{cls.__name__!r} object has no attribute {name!r}")
+        raises(state, AttributeError, f"{cls.__name__!r} object has no attribute {name!r}")
     return MethodValue(box, name)
 
 
 @attributes_of(Value)
-def of_value(s: Machine, box: Value, name: str) -> AbstractValue:
+def of_value(state: Machine, box: Value, name: str) -> AbstractValue:
     """Return an attribute of a value that is only known at run time."""
     if isinstance(box.type, Numeric):
-        return of_number(s, box, name)
+        return of_number(state, box, name)
     if isinstance(box.type, ListOf):
-        return of_sequence(s, box, name)
+        return of_sequence(state, box, name)
     cls = box.type.cls if isinstance(box.type, Opaque) else None
     draws = cls is not None and cls.__module__.startswith("numpy.random")
     draws = draws and callable(getattr(cls, name, None))
-    array = None if draws else foreign_operands.as_number(s, box, name)
+    array = None if draws else foreign_operands.as_number(state, box, name)
     if array is not None:
-        return attribute(s, array, name)
-    if draws or name == "shuffle" or box in s.active:
+        return attribute(state, array, name)
+    if draws or name == "shuffle" or box in state.active:
         return MethodValue(box, name)
-    return s.field(box, name, effect=cls is not None and may_ask(cls, name))
+    return state.field(box, name, effect=cls is not None and may_ask(cls, name))
 
 
-def of_number(s: Machine, box: Value, name: str) -> AbstractValue:
+def of_number(state: Machine, box: Value, name: str) -> AbstractValue:
     """Return an attribute of a number or an array."""
     assert isinstance(box.type, Numeric)
     if box.type.cls is not None and not any(hasattr(c, name) for c in _classes_of(box.type)):
-        return _of_own_class(s, box, box.type.cls, name)
-    _check_attribute(s, box.type, name)
+        return _of_own_class(state, box, box.type.cls, name)
+    _check_attribute(state, box.type, name)
     rank = None if box.type.shape is None else len(box.type.shape)
     match name:
         case "shape":
-            return s.box(s.shape(box))
+            return state.box(state.shape(box))
         case "ndim":
-            return Constant(rank) if rank is not None else s.emit(np.ndim, box)
+            return Constant(rank) if rank is not None else state.emit(np.ndim, box)
         case "size":
-            return s.box(s.emit(np.size, box))
+            return state.box(state.emit(np.size, box))
         case "dtype":
             return (
                 Constant(box.type.dtype)
                 if box.type.dtype is not None
-                else s.field(box, name, type=Opaque(np.dtype))
+                else state.field(box, name, type=Opaque(np.dtype))
             )
         case "T":
-            return s.emit(np.transpose, box)
+            return state.emit(np.transpose, box)
         case "mT":
-            return s.emit(np.matrix_transpose, box)
+            return state.emit(np.matrix_transpose, box)
         case "real" | "imag" | "flat":
-            return _part_of_number(s, box, name)
+            return _part_of_number(state, box, name)
         case "itemsize" | "nbytes":
-            return _bytes_of(s, box, name)
+            return _bytes_of(state, box, name)
         case _:
             return MethodValue(box, name)
 
 
-def _of_own_class(s: Machine, box: Value, cls: type, name: str) -> AbstractValue:
+def _of_own_class(state: Machine, box: Value, cls: type, name: str) -> AbstractValue:
     """Return an attribute of a number of a subclass of `int`, `float` or `complex`."""
     if issubclass(cls, enum.Enum) and name in ("name", "_name_"):
-        return s.field(box, name, type=Opaque(str))
+        return state.field(box, name, type=Opaque(str))
     if issubclass(cls, enum.Enum) and name in ("value", "_value_"):
-        return s.emit(operator.pos, box)
-    return s.refuse(
+        return state.emit(operator.pos, box)
+    return state.refuse(
         errors.UnsupportedTypeError,
         f"cannot read the attribute {name!r} of a {label(cls)!r}",
         why="the number is differentiated by, as one of its base class.",
@@ -184,24 +184,24 @@ def _of_own_class(s: Machine, box: Value, cls: type, name: str) -> AbstractValue
     )
 
 
-def _check_attribute(s: Machine, type_: Numeric, name: str) -> None:
+def _check_attribute(state: Machine, type_: Numeric, name: str) -> None:
     """Refuse what shows an array's memory; a Python number has no attributes of arrays."""
     if name in REFUSED_ATTRIBUTES:
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot differentiate through '.{name}'",
             why="it shows the memory of the array, not its value.",
             help=(REFUSED_ATTRIBUTES[name] or "compute it outside the function",),
         )
-    if s.frame.trusted:
+    if state.frame.trusted:
         return
     classes = _classes_of(type_)
     if not any(hasattr(cls, name) for cls in classes):
-        if not s.arguments:  # read without example: it may be an object of any class
-            of_other(s, UNBOUND, name)
+        if not state.arguments:  # read without example: it may be an object of any class
+            of_other(state, UNBOUND, name)
         own = classes[0]
         full = own.__name__ if own.__module__ == "builtins" else f"numpy.{own.__name__}"
-        raises(s, AttributeError, f"{full!r} object has no attribute {name!r}")
+        raises(state, AttributeError, f"{full!r} object has no attribute {name!r}")
 
 
 def _classes_of(type_: Numeric) -> tuple[type, ...]:
@@ -215,35 +215,39 @@ def _classes_of(type_: Numeric) -> tuple[type, ...]:
     }.get(type_.form, (np.ndarray, scalar, python))
 
 
-def _bytes_of(s: Machine, box: Value, name: str) -> AbstractValue:
+def _bytes_of(state: Machine, box: Value, name: str) -> AbstractValue:
     """How much memory an array takes: a count, which carries no derivative."""
     dtype = box.type.dtype if isinstance(box.type, Numeric) else None
     if dtype is None:
-        s.refuse(
+        state.refuse(
             errors.UnsupportedTypeError,
             f"cannot tell the {name!r} of this",
             why="its dtype is not known before the call.",
             help=("compute it outside the function",),
         )
     width = Constant(dtype.itemsize)
-    return width if name == "itemsize" else s.box(s.emit(operator.mul, s.emit(np.size, box), width))
+    return (
+        width
+        if name == "itemsize"
+        else state.box(state.emit(operator.mul, state.emit(np.size, box), width))
+    )
 
 
-def _part_of_number(s: Machine, box: Value, name: str) -> AbstractValue:
+def _part_of_number(state: Machine, box: Value, name: str) -> AbstractValue:
     if name == "flat":
-        return flat(s, box)
-    return s.emit(np.real if name == "real" else np.imag, box)
+        return flat(state, box)
+    return state.emit(np.real if name == "real" else np.imag, box)
 
 
 @attributes_of(RecordValue)
-def of_record(s: Machine, box: RecordValue, name: str) -> AbstractValue:
+def of_record(state: Machine, box: RecordValue, name: str) -> AbstractValue:
     """Return an attribute of an object that the function has made."""
     if name in box.keys:
         return box.items[box.keys.index(name)]
     if name == "__class__":
-        return Constant(box.cls, class_path(s, box))
+        return Constant(box.cls, class_path(state, box))
     if name == "__dict__":
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot differentiate through '__dict__'",
             why="the attributes of an object made here are read and written by name.",
@@ -251,71 +255,73 @@ def of_record(s: Machine, box: RecordValue, name: str) -> AbstractValue:
         )
     if issubclass(box.cls, tuple) and name in TUPLE_METHODS:
         return MethodValue(box, name)
-    path, missing = class_path(s, box), object()
+    path, missing = class_path(state, box), object()
     found = inspect.getattr_static(box.cls, name, missing)
     if found is missing or isinstance(found, types.MemberDescriptorType):  # an empty slot
-        raises(s, AttributeError, f"{label(box.cls)!r} object has no attribute {name!r}")
-    return member(s, box, found, None if path is None else (*path, ("attr", name)))
+        raises(state, AttributeError, f"{label(box.cls)!r} object has no attribute {name!r}")
+    return member(state, box, found, None if path is None else (*path, ("attr", name)))
 
 
 _OF_NUMBERS = frozenset({"value", "_value_", "real", "imag", "numerator", "conjugate", "__index__"})
 
 
 @attributes_of(Constant)
-def of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
+def of_object(state: Machine, box: Constant, name: str) -> AbstractValue:
     """Return an attribute of an object that is known at compile time."""
     value = box.value
-    s.use_as_number(*([box] if name in _OF_NUMBERS else []))
+    state.use_as_number(*([box] if name in _OF_NUMBERS else []))
     if is_instance(value, types.ModuleType):
-        return _of_module(s, box, name)
+        return _of_module(state, box, name)
     if box.path is None and box.atom is None:
-        return _of_plain(s, value, name)
-    written = written_attribute(s, box, name)
+        return _of_plain(state, value, name)
+    written = written_attribute(state, box, name)
     if written is not None:
         return written
     asked = reader(value, name)
     if asked is not None:
-        return asked_at_call(s, box, name, asked)
+        return asked_at_call(state, box, name, asked)
     if box.path is not None and is_plain_class(value):
-        return of_class_object(s, box, name)
-    defined = of_class(s, box, name)
+        return of_class_object(state, box, name)
+    defined = of_class(state, box, name)
     if defined is not None:
         return defined
     path = (*(box.path or ()), ("attr", name))
-    found = held_under(s, box, name)
+    found = held_under(state, box, name)
     is_method = isinstance(found, types.BuiltinFunctionType | types.MethodType)
     if is_method and not is_own(value, name) and not isinstance(found.__self__, types.ModuleType):
         return MethodValue(box, name)
-    return value_of_object(s, found, path)
+    return value_of_object(state, found, path)
 
 
-def _of_module(s: Machine, box: Constant, name: str) -> AbstractValue:
+def _of_module(state: Machine, box: Constant, name: str) -> AbstractValue:
     """Return an attribute of a module; those of the usual libraries are constants."""
     value = box.value
-    written = written_attribute(s, box, name)
+    written = written_attribute(state, box, name)
     if written is not None:
         return written
     if value.__name__.partition(".")[0] not in STABLE_MODULES:
         asked = reader(value, name)
         if asked is not None:
-            return asked_at_call(s, box, name, asked)
-        found = held_under(s, box, name)
-        return value_of_object(s, found, None if box.path is None else (*box.path, ("attr", name)))
-    found = held_under(s, box, name)
+            return asked_at_call(state, box, name, asked)
+        found = held_under(state, box, name)
+        return value_of_object(
+            state, found, None if box.path is None else (*box.path, ("attr", name))
+        )
+    found = held_under(state, box, name)
     if isinstance(found, int | float | complex) and not isinstance(found, bool):
         return Constant(found, spelling=f"{_alias(value)}.{name}")
     return Constant(found)
 
 
-def _of_plain(s: Machine, value: Any, name: str) -> AbstractValue:
+def _of_plain(state: Machine, value: Any, name: str) -> AbstractValue:
     if isinstance(value, frozenset) and name in _CHANGING:
-        s.refuse(
+        state.refuse(
             errors.MutationError,
             "cannot change a set",
             why="the sets of a differentiated function are constants.",
             help=("make another one:  s = s | {item}", "or use a dict or a list"),
         )
-    found = held_under(s, Constant(value), name)
+    found = held_under(state, Constant(value), name)
     if isinstance(value, type) and isinstance(
         inspect.getattr_static(value, name, None), classmethod
     ):

@@ -48,15 +48,15 @@ _LONG = 12  # operands that stand in one another's branches
 
 
 @evaluates(ast.Compare)
-def comparison(s: Machine, node: ast.Compare) -> AbstractValue:
+def comparison(state: Machine, node: ast.Compare) -> AbstractValue:
     """Compare ``a < b < c``: each operand once, the rest only if the first holds.
 
     A long one of names and constants, which may be read twice, is ``a < b and b < c and ...``.
     """
     inner = node.comparators[:-1]
     if len(inner) >= _LONG and all(isinstance(one, ast.Name | ast.Constant) for one in inner):
-        return evaluate(s, _pairs(node))
-    return _compared(s, evaluate(s, node.left), node.ops, node.comparators)
+        return evaluate(state, _pairs(node))
+    return _compared(state, evaluate(state, node.left), node.ops, node.comparators)
 
 
 def _pairs(node: ast.Compare) -> ast.BoolOp:
@@ -69,35 +69,42 @@ def _pairs(node: ast.Compare) -> ast.BoolOp:
 
 
 def _compared(
-    s: Machine, left: AbstractValue, ops: list[ast.cmpop], others: list[ast.expr]
+    state: Machine, left: AbstractValue, ops: list[ast.cmpop], others: list[ast.expr]
 ) -> AbstractValue:
-    left, right = evaluate_next(s, left, others[0])
-    first = compare(s, ops[0], left, right)
+    left, right = evaluate_next(state, left, others[0])
+    first = compare(state, ops[0], left, right)
     if len(ops) == 1:
         return first
-    known = truth(s, first)
+    known = truth(state, first)
     if known is not None:
-        return _compared(s, right, ops[1:], others[1:]) if known else first
-    return choose(s, s.atom(first), lambda: _compared(s, right, ops[1:], others[1:]), lambda: first)
+        return _compared(state, right, ops[1:], others[1:]) if known else first
+    return choose(
+        state,
+        state.atom(first),
+        lambda: _compared(state, right, ops[1:], others[1:]),
+        lambda: first,
+    )
 
 
-def compare(s: Machine, op: ast.cmpop, left: AbstractValue, right: AbstractValue) -> AbstractValue:
+def compare(
+    state: Machine, op: ast.cmpop, left: AbstractValue, right: AbstractValue
+) -> AbstractValue:
     if isinstance(left, Conflict) or isinstance(right, Conflict):
-        refuse_to_hold(s, left if isinstance(left, Conflict) else right)
+        refuse_to_hold(state, left if isinstance(left, Conflict) else right)
     if isinstance(left, Choice):
-        return asked(s, left, lambda part: compare(s, op, part, right))
+        return asked(state, left, lambda part: compare(state, op, part, right))
     if isinstance(right, Choice):
-        return asked(s, right, lambda part: compare(s, op, left, part))
+        return asked(state, right, lambda part: compare(state, op, left, part))
     if isinstance(op, ast.Is | ast.IsNot):
-        return _identity(s, left, right, negated=isinstance(op, ast.IsNot))
+        return _identity(state, left, right, negated=isinstance(op, ast.IsNot))
     if isinstance(op, ast.In | ast.NotIn):
-        return _membership(s, left, right, negated=isinstance(op, ast.NotIn))
-    own = of_objects(s, COMPARE[type(op)], left, right)
-    return _compared_values(s, COMPARE[type(op)], left, right) if own is None else own
+        return _membership(state, left, right, negated=isinstance(op, ast.NotIn))
+    own = of_objects(state, COMPARE[type(op)], left, right)
+    return _compared_values(state, COMPARE[type(op)], left, right) if own is None else own
 
 
 def _compared_values(
-    s: Machine, target: Any, left: AbstractValue, right: AbstractValue
+    state: Machine, target: Any, left: AbstractValue, right: AbstractValue
 ) -> AbstractValue:
     left, right = as_tuple(left), as_tuple(right)
     if (
@@ -105,7 +112,7 @@ def _compared_values(
         and isinstance(right, Constant)
         and left.atom is right.atom is None
     ):
-        known_now = is_settled(s, left) and is_settled(s, right)
+        known_now = is_settled(state, left) and is_settled(state, right)
         with contextlib.suppress(Exception):  # it fails at the call, as in the plain call
             if known_now:
                 return Constant(bool(target(left.value, right.value)))
@@ -114,7 +121,7 @@ def _compared_values(
         and isinstance(right, TupleValue)
         and target in (operator.eq, operator.ne)
     ):
-        return _compared_tuples(s, target, left, right)
+        return _compared_tuples(state, target, left, right)
     if any(
         isinstance(b, Constant) and (b.value is None or isinstance(b.value, str))
         for b in (left, right)
@@ -122,11 +129,11 @@ def _compared_values(
         other = right if isinstance(left, Constant) else left
         if isinstance(other, Value) and isinstance(other.type, Numeric) and _is_number(other.type):
             return Constant(target is operator.ne)
-    if s.frame.trusted and target is operator.eq:
+    if state.frame.trusted and target is operator.eq:
         decided = _same_lengths(left, right)
         if decided is not None:
             return Constant(decided)
-    return s.emit(target, left, right)
+    return state.emit(target, left, right)
 
 
 def _is_number(type_: Numeric) -> bool:
@@ -145,49 +152,53 @@ def _same_lengths(left: AbstractValue, right: AbstractValue) -> bool | None:
     return same(values[0], values[1])
 
 
-def _compared_tuples(s: Machine, target: Any, left: TupleValue, right: TupleValue) -> AbstractValue:
+def _compared_tuples(
+    state: Machine, target: Any, left: TupleValue, right: TupleValue
+) -> AbstractValue:
     if len(left.items) != len(right.items):
         return Constant(target is operator.ne)
     result: AbstractValue = Constant(True)
     for a, b in zip(left.items, right.items, strict=True):
-        equal = compare(s, ast.Eq(), a, b)
-        if truth(s, equal) is False:
+        equal = compare(state, ast.Eq(), a, b)
+        if truth(state, equal) is False:
             return Constant(target is operator.ne)
-        if truth(s, equal) is None:
-            result = equal if truth(s, result) is True else s.emit(operator.and_, result, equal)
+        if truth(state, equal) is None:
+            result = (
+                equal if truth(state, result) is True else state.emit(operator.and_, result, equal)
+            )
     if target is operator.eq:
         return result
-    known = truth(s, result)
-    return Constant(not known) if known is not None else s.not_(result)
+    known = truth(state, result)
+    return Constant(not known) if known is not None else state.not_(result)
 
 
 def _identity(
-    s: Machine, left: AbstractValue, right: AbstractValue, *, negated: bool
+    state: Machine, left: AbstractValue, right: AbstractValue, *, negated: bool
 ) -> AbstractValue:
     if isinstance(left, Constant) and isinstance(right, Constant):
         if type(left.value) is not type(right.value):
             return Constant(negated)
-        return Constant((pinned(s, left) is pinned(s, right)) != negated)
-    refuse_identity(s, left, right)
+        return Constant((pinned(state, left) is pinned(state, right)) != negated)
+    refuse_identity(state, left, right)
     none = [b for b in (left, right) if isinstance(b, Constant) and b.value is None]
     other = right if left in none else left
-    if none and not _may_be_nothing(s, other):
+    if none and not _may_be_nothing(state, other):
         return Constant(negated)
     if left is right and (isinstance(left, Value) or is_mutable(left)):
         return Constant(not negated)
     values = isinstance(left, Value) and isinstance(right, Value)
     if not none and not values and not _may_be_one_object(left, right):
         return Constant(negated)
-    result = s.is_(left, right)
-    return negation(s, result) if negated else result
+    result = state.is_(left, right)
+    return negation(state, result) if negated else result
 
 
-def _may_be_nothing(s: Machine, box: AbstractValue) -> bool:
+def _may_be_nothing(state: Machine, box: AbstractValue) -> bool:
     """Return True if something may be None at the call: what a data set holds may be."""
     if not isinstance(box, Value) or not isinstance(box.type, Numeric):
         return isinstance(box, Value) and isinstance(box.type, Opaque)
     is_unknown = box.type.form == "any" and box.type.dtype is None
-    return (is_unknown or box.type.kind == "O") and not s.is_active(box)
+    return (is_unknown or box.type.kind == "O") and not state.is_active(box)
 
 
 def _may_be_one_object(left: AbstractValue, right: AbstractValue) -> bool:
@@ -203,20 +214,20 @@ def _may_be_one_object(left: AbstractValue, right: AbstractValue) -> bool:
 
 
 def _membership(
-    s: Machine, item: AbstractValue, container: AbstractValue, *, negated: bool
+    state: Machine, item: AbstractValue, container: AbstractValue, *, negated: bool
 ) -> AbstractValue:
     if isinstance(container, Holder):
-        return outside_containers.has_item(s, container, item, negated=negated)
-    if isinstance(item, Constant) and is_settled(s, item):
+        return outside_containers.has_item(state, container, item, negated=negated)
+    if isinstance(item, Constant) and is_settled(state, item):
         if isinstance(container, DictValue):
             return Constant((item.value in container.keys) != negated)
         parts = container.items if isinstance(container, TupleValue | ListValue) else ()
-        if parts and all(isinstance(p, Constant) and is_settled(s, p) for p in parts):
+        if parts and all(isinstance(p, Constant) and is_settled(state, p) for p in parts):
             held = [p.value for p in parts if isinstance(p, Constant)]
             return Constant((item.value in held) != negated)
         if isinstance(container, Constant) and container.path is None:
-            return is_found(s, item, container, negated=negated)
-    own = special(s, container, "__contains__", item) if is_of_library(container) else None
+            return is_found(state, item, container, negated=negated)
+    own = special(state, container, "__contains__", item) if is_of_library(container) else None
     unknown = isinstance(container, Value) and isinstance(container.type, Opaque)
-    result = own or s.contains(container, item, effect=unknown, type=BOOL)
-    return negation(s, result) if negated else result
+    result = own or state.contains(container, item, effect=unknown, type=BOOL)
+    return negation(state, result) if negated else result

@@ -73,28 +73,28 @@ def _fields_of_tuple(cls: type) -> tuple[str, ...] | None:
 
 
 def construct(
-    s: Machine, cls: type, path: Path | None, args: Args, kwargs: Kwargs
+    state: Machine, cls: type, path: Path | None, args: Args, kwargs: Kwargs
 ) -> AbstractValue:
-    s.objects.classes[cls] = path
+    state.objects.classes[cls] = path
     fields = _fields_of_tuple(cls)
     if fields is not None:
         defaults = getattr(cls, "_field_defaults", {})
-        entries = _bound(s, cls, fields, args, kwargs, defaults)
+        entries = _bound(state, cls, fields, args, kwargs, defaults)
         return RecordValue(cls, fields, tuple(entries[n] for n in fields))
     init = _found(cls, "__init__")
     made = RecordValue(cls, (), ())
-    with s.kept(made) as kept:
+    with state.kept(made) as kept:
         if is_record(cls) and is_generated(init):
-            _fill(s, cls, path, kept, args, kwargs)
+            _fill(state, cls, path, kept, args, kwargs)
         elif isinstance(init, types.FunctionType):
-            apply(s, BoundValue(method(s, cls, "__init__", init), (made,)), args, kwargs)
+            apply(state, BoundValue(method(state, cls, "__init__", init), (made,)), args, kwargs)
         elif args or kwargs:
-            raises(s, TypeError, f"{label(cls)}() takes no arguments")
+            raises(state, TypeError, f"{label(cls)}() takes no arguments")
         return kept.box
 
 
 def _bound(
-    s: Machine, cls: type, names: tuple[str, ...], args: Args, kwargs: Kwargs, defaults: Any
+    state: Machine, cls: type, names: tuple[str, ...], args: Args, kwargs: Kwargs, defaults: Any
 ) -> Kwargs:
     """Return the fields by name, as the generated ``__init__`` binds them."""
     entries = dict(zip(names, args, strict=False))
@@ -103,33 +103,35 @@ def _bound(
     missing = [n for n in names if n not in entries and n not in defaults]
     if wrong or missing or len(args) > len(names):
         about = wrong or missing or ["too many"]
-        raises(s, TypeError, f"{label(cls)}() got wrong or missing arguments: {about[0]!r}")
+        raises(state, TypeError, f"{label(cls)}() got wrong or missing arguments: {about[0]!r}")
     return {n: entries[n] if n in entries else Constant(defaults[n]) for n in names}
 
 
-def _fill(s: Machine, cls: Any, path: Path | None, kept: Kept, args: Args, kwargs: Kwargs) -> None:
+def _fill(
+    state: Machine, cls: Any, path: Path | None, kept: Kept, args: Args, kwargs: Kwargs
+) -> None:
     """Interpret the generated ``__init__`` of a data class."""
     every = [f for f in cls.__dataclass_fields__.values() if _kind(f) != "_FIELD_CLASSVAR"]
     given = [f for f in every if f.init]
     names = [f.name for f in given if not f.kw_only] + [f.name for f in given if f.kw_only]
     plain = sum(not f.kw_only for f in given)
     if len(args) > plain:
-        raises(s, TypeError, f"{label(cls)}() takes {plain} positional arguments")
+        raises(state, TypeError, f"{label(cls)}() takes {plain} positional arguments")
     optional = {f.name: None for f in given if _has_default(f)}
-    entries = _bound(s, cls, tuple(names), args, kwargs, optional)
+    entries = _bound(state, cls, tuple(names), args, kwargs, optional)
     explicit = {*names[: len(args)], *kwargs}
     only_init: list[AbstractValue] = []
     for f in every:
         if f.init or _has_default(f):
-            value = entries[f.name] if f.name in explicit else _default(s, f, path)
+            value = entries[f.name] if f.name in explicit else _default(state, f, path)
             if _kind(f) == "_FIELD_INITVAR":
                 only_init.append(value)
             else:
-                set_field(s, kept.box, f.name, value)
+                set_field(state, kept.box, f.name, value)
     after = inspect.getattr_static(cls, "__post_init__", None)
     if isinstance(after, types.FunctionType):
-        bound = BoundValue(method(s, cls, "__post_init__", after), (kept.box,))
-        apply(s, bound, tuple(only_init), {})
+        bound = BoundValue(method(state, cls, "__post_init__", after), (kept.box,))
+        apply(state, bound, tuple(only_init), {})
 
 
 def _kind(f: Any) -> str:
@@ -141,15 +143,15 @@ def _has_default(f: Any) -> bool:
     return f.default is not missing or f.default_factory is not missing
 
 
-def _default(s: Machine, f: Any, path: Path | None) -> AbstractValue:
+def _default(state: Machine, f: Any, path: Path | None) -> AbstractValue:
     where = None if path is None else (*path, ("attr", "__dataclass_fields__"), ("item", f.name))
     name = "default" if f.default is not dataclasses.MISSING else "default_factory"
     here = None if where is None else (*where, ("attr", name))
-    found = value_of_object(s, getattr(f, name), here)
-    return found if name == "default" else apply(s, found, (), {})
+    found = value_of_object(state, getattr(f, name), here)
+    return found if name == "default" else apply(state, found, (), {})
 
 
-def replace(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def replace(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``dataclasses.replace(record, **changes)``."""
     (box,) = args
     if not isinstance(box, RecordValue) or not is_record(box.cls):
@@ -158,4 +160,4 @@ def replace(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     for f in dataclasses.fields(box.cls):
         if f.init and f.name in entries:
             kwargs.setdefault(f.name, entries[f.name])
-    return construct(s, box.cls, class_path(s, box), (), kwargs)
+    return construct(state, box.cls, class_path(state, box), (), kwargs)

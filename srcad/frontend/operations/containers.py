@@ -25,30 +25,30 @@ from srcad.frontend.store.object_writes import check_container_owner, write
 from srcad.frontend.store.runtime_keys import invoked, key_of
 
 
-def delete_item(s: Machine, box: AbstractValue, index: AbstractValue) -> None:
+def delete_item(state: Machine, box: AbstractValue, index: AbstractValue) -> None:
     """``del items[index]``, also of a dict, a slice or an object."""
     if isinstance(box, RecordValue):
-        special(s, box, "__delitem__", index)
+        special(state, box, "__delitem__", index)
         return
     if isinstance(box, Holder):
-        outside_containers.delete_item(s, box, index)
+        outside_containers.delete_item(state, box, index)
         return
     if isinstance(box, DictValue):
-        key = key_of(s, index)
+        key = key_of(state, index)
         if key is None:
-            invoked(s, box, "__delitem__", (index,), {})
+            invoked(state, box, "__delitem__", (index,), {})
         else:
-            take(s, box, key.value)
+            take(state, box, key.value)
         return
     if isinstance(index, SliceValue):
-        set_slice(s, box, index, ListValue(()))
+        set_slice(state, box, index, ListValue(()))
         return
     if isinstance(box, ListValue) and isinstance(index, Constant):
-        pop(s, box, index)
+        pop(state, box, index)
         return
-    old = as_value(s, box)
-    s.emit(operator.getitem, old, index)  # raises where there is no such item
-    take_out(s, old, index)
+    old = as_value(state, box)
+    state.emit(operator.getitem, old, index)  # raises where there is no such item
+    take_out(state, old, index)
 
 
 def is_container(box: AbstractValue) -> bool:
@@ -57,32 +57,34 @@ def is_container(box: AbstractValue) -> bool:
     return own or isinstance(box, Holder | DictValue) or is_list(box)
 
 
-def set_item(s: Machine, box: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
+def set_item(
+    state: Machine, box: AbstractValue, index: AbstractValue, value: AbstractValue
+) -> None:
     """``container[index] = value`` of a list, a dict or an object."""
     if isinstance(box, RecordValue):
-        special(s, box, "__setitem__", index, value)
+        special(state, box, "__setitem__", index, value)
         return
     if isinstance(box, Holder):
-        outside_containers.set_item(s, box, index, value)
+        outside_containers.set_item(state, box, index, value)
         return
     if isinstance(box, DictValue):
-        check_container_owner(s, box)
-        key = key_of(s, index)
+        check_container_owner(state, box)
+        key = key_of(state, index)
         if key is None:
-            invoked(s, box, "__setitem__", (index, value), {})
+            invoked(state, box, "__setitem__", (index, value), {})
         else:
-            put(s, box, key.value, value)
+            put(state, box, key.value, value)
     elif isinstance(index, SliceValue):
-        set_slice(s, box, index, value)
+        set_slice(state, box, index, value)
     elif isinstance(box, ListValue) and isinstance(index, Constant):
         if not -len(box.items) <= index.value < len(box.items):
-            raises(s, IndexError, "list assignment index out of range")
+            raises(state, IndexError, "list assignment index out of range")
         items = list(box.items)
         items[index.value] = value
-        write(s, box, ListValue(tuple(items)), resizes=False)
+        write(state, box, ListValue(tuple(items)), resizes=False)
     else:
-        old = as_value(s, box, resizes=False)
-        new = s.replaced(old, index, placed(s, value), hint=old.hint)
-        detach(s, old, index)
-        held_by(s, value, new, index)
-        write(s, old, new, resizes=False)
+        old = as_value(state, box, resizes=False)
+        new = state.replaced(old, index, placed(state, value), hint=old.hint)
+        detach(state, old, index)
+        held_by(state, value, new, index)
+        write(state, old, new, resizes=False)

@@ -22,51 +22,54 @@ from srcad.types.sizes import Extent, at_least, constant_extent
 from srcad.types.structures import TupleOf
 
 
-def may_be_unbound(s: Machine, start: AbstractValue) -> bool:
-    return isinstance(start, Unbound) or any(v in s.perhaps_unbound for v in values_of(start))
+def may_be_unbound(state: Machine, start: AbstractValue) -> bool:
+    return isinstance(start, Unbound) or any(v in state.perhaps_unbound for v in values_of(start))
 
 
-def note_header(s: Machine, start: AbstractValue, header: AbstractValue) -> None:
+def note_header(state: Machine, start: AbstractValue, header: AbstractValue) -> None:
     """At the start of an iteration a name may be as unbound as before the loop."""
-    if may_be_unbound(s, start):
-        s.perhaps_unbound.update(dict.fromkeys(values_of(header)))
+    if may_be_unbound(state, start):
+        state.perhaps_unbound.update(dict.fromkeys(values_of(header)))
 
 
 def note_outputs(
-    s: Machine, variables: Iterable[LoopVariable], sequences: tuple[Arg, ...] | None
+    state: Machine, variables: Iterable[LoopVariable], sequences: tuple[Arg, ...] | None
 ) -> None:
     """After a loop a name is bound if it was so before, or if an iteration has bound it."""
     for variable in variables:
         if variable.output is None:
             continue
-        if _may_be_unbound_atom(s, variable.final):
-            s.perhaps_unbound[variable.output] = None
-        elif _may_be_unbound_atom(s, variable.init):
-            s.perhaps_unbound[variable.output] = sequences
+        if _may_be_unbound_atom(state, variable.final):
+            state.perhaps_unbound[variable.output] = None
+        elif _may_be_unbound_atom(state, variable.init):
+            state.perhaps_unbound[variable.output] = sequences
 
 
-def _may_be_unbound_atom(s: Machine, atom: Atom) -> bool:
-    return atom == UNDEF if isinstance(atom, Const) else atom in s.perhaps_unbound
+def _may_be_unbound_atom(state: Machine, atom: Atom) -> bool:
+    return atom == UNDEF if isinstance(atom, Const) else atom in state.perhaps_unbound
 
 
 def require_bound(
-    s: Machine, name: str, box: AbstractValue, missing: Callable[[], AbstractValue] | None = None
+    state: Machine,
+    name: str,
+    box: AbstractValue,
+    missing: Callable[[], AbstractValue] | None = None,
 ) -> None:
     """Raise at the call where a name that is being read is not bound."""
 
     def unbound_name() -> AbstractValue:
-        return unbound(s, name, local=True)
+        return unbound(state, name, local=True)
 
     fails = missing or unbound_name
     for value in _of_name(box):
-        if value in s.unbound_if:
-            test, raises_when = s.unbound_if[value]
-            _raise_if(s, fails, value, test, raises_when=raises_when)
+        if value in state.unbound_if:
+            test, raises_when = state.unbound_if[value]
+            _raise_if(state, fails, value, test, raises_when=raises_when)
             return
-        if value in s.perhaps_unbound:
-            args = s.perhaps_unbound[value]
+        if value in state.perhaps_unbound:
+            args = state.perhaps_unbound[value]
             if args is None or not all(_has_items(arg) for arg in args):
-                _raise_if(s, fails, value, None, raises_when=True)
+                _raise_if(state, fails, value, None, raises_when=True)
             return
 
 
@@ -83,23 +86,23 @@ def _of_name(box: AbstractValue) -> list[Value]:
 
 
 def _raise_if(
-    s: Machine,
+    state: Machine,
     fails: Callable[[], AbstractValue],
     value: Value,
     test: Atom | None,
     *,
     raises_when: bool,
 ) -> None:
-    known = s.assumed.get(test) if isinstance(test, Value) else None
-    if (value, s.builder) in s.bound_in or (known is not None and known != raises_when):
+    known = state.assumed.get(test) if isinstance(test, Value) else None
+    if (value, state.builder) in state.bound_in or (known is not None and known != raises_when):
         return
-    s.bound_in.add((value, s.builder))
+    state.bound_in.add((value, state.builder))
 
     def passes() -> AbstractValue:
         return Constant(None)
 
-    found = s.is_(value, UNDEF) if test is None else test
-    choose(s, found, *((fails, passes) if raises_when else (passes, fails)))
+    found = state.is_(value, UNDEF) if test is None else test
+    choose(state, found, *((fails, passes) if raises_when else (passes, fails)))
 
 
 def _has_items(arg: Arg) -> bool:

@@ -37,24 +37,24 @@ _ONCE = ("zip", "reversed")  # what is gone through once; an ``enumerate`` is a 
 
 
 @evaluates(ast.Constant)
-def constant(s: Machine, node: ast.Constant) -> AbstractValue:
+def constant(state: Machine, node: ast.Constant) -> AbstractValue:
     return Constant(node.value)
 
 
 @evaluates(ast.Name)
-def name(s: Machine, node: ast.Name) -> AbstractValue:
+def name(state: Machine, node: ast.Name) -> AbstractValue:
     """Return a name; where one path has not bound it, it raises there as the original call does."""
-    box = value_of_name(s, node.id)
-    require_bound(s, node.id, box)
-    if isinstance(box, IteratorValue) and not s.frame.trusted:
-        _use_up(s, box, node)
+    box = value_of_name(state, node.id)
+    require_bound(state, node.id, box)
+    if isinstance(box, IteratorValue) and not state.frame.trusted:
+        _use_up(state, box, node)
     return box
 
 
-def _use_up(s: Machine, box: IteratorValue, node: ast.Name) -> None:
+def _use_up(state: Machine, box: IteratorValue, node: ast.Name) -> None:
     """Whoever reads the name of a ``zip``, ``enumerate`` or ``reversed`` goes through it: once."""
     if box.kind == "spent":
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot go on with the iterator {node.id!r}",
             node=node,
@@ -62,38 +62,38 @@ def _use_up(s: Machine, box: IteratorValue, node: ast.Name) -> None:
             help=(f"make a list of it first:  {node.id} = list(...)",),
         )
     if box.kind in _ONCE:
-        for frame in s.frames:
+        for frame in state.frames:
             names = [name for name, held in frame.env.items() if held is box]
             frame.env.update(dict.fromkeys(names, IteratorValue("spent", ())))
 
 
 @evaluates(ast.Attribute)
-def attribute_of(s: Machine, node: ast.Attribute) -> AbstractValue:
-    return read_attribute(s, evaluate(s, node.value), node.attr)
+def attribute_of(state: Machine, node: ast.Attribute) -> AbstractValue:
+    return read_attribute(state, evaluate(state, node.value), node.attr)
 
 
 @evaluates(ast.NamedExpr)
-def walrus(s: Machine, node: ast.NamedExpr) -> AbstractValue:
+def walrus(state: Machine, node: ast.NamedExpr) -> AbstractValue:
     """``(name := value)``."""
-    box = evaluate(s, node.value)
-    binding.bind(s, node.target.id, box)
+    box = evaluate(state, node.value)
+    binding.bind(state, node.target.id, box)
     return box
 
 
-def starred(s: Machine, nodes: list[ast.expr]) -> tuple[AbstractValue, ...]:
+def starred(state: Machine, nodes: list[ast.expr]) -> tuple[AbstractValue, ...]:
     """Return the boxes of a display's items, ``*more`` spread."""
     items: list[AbstractValue] = []
-    for node, box in zip(nodes, evaluate_each(s, nodes), strict=True):
-        _check_kept(s, box, node)
-        items.extend(spread(s, box, node) if isinstance(node, ast.Starred) else (box,))
+    for node, box in zip(nodes, evaluate_each(state, nodes), strict=True):
+        _check_kept(state, box, node)
+        items.extend(spread(state, box, node) if isinstance(node, ast.Starred) else (box,))
     return tuple(items)
 
 
-def _check_kept(s: Machine, box: AbstractValue, node: ast.expr) -> None:
+def _check_kept(state: Machine, box: AbstractValue, node: ast.expr) -> None:
     """Refuse to keep an iterator in a container: who takes it out goes through it once."""
     is_iterator = isinstance(box, IteratorValue) and box.kind in _ONCE
-    if is_iterator and not isinstance(node, ast.Starred) and not s.frame.trusted:
-        s.refuse(
+    if is_iterator and not isinstance(node, ast.Starred) and not state.frame.trusted:
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot keep an iterator in a container",
             node=node,
@@ -103,23 +103,23 @@ def _check_kept(s: Machine, box: AbstractValue, node: ast.expr) -> None:
 
 
 @evaluates(ast.Starred)
-def starred_items(s: Machine, node: ast.Starred) -> AbstractValue:
+def starred_items(state: Machine, node: ast.Starred) -> AbstractValue:
     """``*items`` of a display or a call: they are asked for where they stand."""
-    return unpacked(s, evaluate(s, node.value))
+    return unpacked(state, evaluate(state, node.value))
 
 
 @evaluates(ast.Tuple)
-def tuple_display(s: Machine, node: ast.Tuple) -> AbstractValue:
+def tuple_display(state: Machine, node: ast.Tuple) -> AbstractValue:
     """Build ``(a, b)``."""
-    return TupleValue(starred(s, node.elts))
+    return TupleValue(starred(state, node.elts))
 
 
 @evaluates(ast.List)
-def list_display(s: Machine, node: ast.List) -> AbstractValue:
+def list_display(state: Machine, node: ast.List) -> AbstractValue:
     """Build ``[a, b]``; of unknown length if an item ``*more`` is."""
     whole: AbstractValue = ListValue(())
-    for item, box in zip(node.elts, evaluate_each(s, node.elts), strict=True):
-        _check_kept(s, box, item)
+    for item, box in zip(node.elts, evaluate_each(state, node.elts), strict=True):
+        _check_kept(state, box, item)
         items = box if isinstance(item, ast.Starred) else TupleValue((box,))
         if isinstance(items, TupleValue) and isinstance(whole, ListValue):
             whole = ListValue((*whole.items, *items.items))
@@ -127,24 +127,24 @@ def list_display(s: Machine, node: ast.List) -> AbstractValue:
             whole = items
         else:
             more = ListValue(items.items) if isinstance(items, TupleValue) else items
-            whole = operate(s, operator.add, whole, more)
+            whole = operate(state, operator.add, whole, more)
     return whole
 
 
 @evaluates(ast.Set)
-def set_display(s: Machine, node: ast.Set) -> AbstractValue:
+def set_display(state: Machine, node: ast.Set) -> AbstractValue:
     """Build ``{a, b}`` of constants."""
-    items = starred(s, node.elts)
-    if all(isinstance(item, Constant) and is_settled(s, item) for item in items):
+    items = starred(state, node.elts)
+    if all(isinstance(item, Constant) and is_settled(state, item) for item in items):
         return Constant(frozenset(item.value for item in items if isinstance(item, Constant)))
-    if s.is_active(*items):
-        refuse_set(s, node)
-    return s.emit(set, ListValue(items), type=Opaque(set))
+    if state.is_active(*items):
+        refuse_set(state, node)
+    return state.emit(set, ListValue(items), type=Opaque(set))
 
 
-def refuse_set(s: Machine, node: ast.expr) -> NoReturn:
+def refuse_set(state: Machine, node: ast.expr) -> NoReturn:
     """Refuse a set whose items carry a derivative."""
-    s.refuse(
+    state.refuse(
         errors.UnsupportedSyntaxError,
         "cannot differentiate through a set",
         node=node,
@@ -154,35 +154,37 @@ def refuse_set(s: Machine, node: ast.expr) -> NoReturn:
 
 
 @evaluates(ast.Dict)
-def dict_display(s: Machine, node: ast.Dict) -> AbstractValue:
+def dict_display(state: Machine, node: ast.Dict) -> AbstractValue:
     """``{key: value, **other}``."""
     pairs = list(zip(node.keys, node.values, strict=True))
-    boxes = iter(evaluate_each(s, [n for pair in pairs for n in pair if n is not None]))
+    boxes = iter(evaluate_each(state, [n for pair in pairs for n in pair if n is not None]))
     rows: list[tuple[AbstractValue | None, AbstractValue]] = []
     for key, value in pairs:
         key_box, box = None if key is None else next(boxes), next(boxes)
-        _check_kept(s, box, value)
-        rows.append((key_box, box if key_box is not None else outside_containers.as_data(s, box)))
-    with s.at(node):
+        _check_kept(state, box, value)
+        rows.append(
+            (key_box, box if key_box is not None else outside_containers.as_data(state, box))
+        )
+    with state.at(node):
         if any(key is None and runtime_keys.is_mapping(box) for key, box in rows):
-            return mappings.display(s, rows)
-        entries = runtime_keys.unless_open(s, lambda: _entries(s, node, rows))
+            return mappings.display(state, rows)
+        entries = runtime_keys.unless_open(state, lambda: _entries(state, node, rows))
         if entries is None:
-            return mappings.display(s, rows)
+            return mappings.display(state, rows)
     return DictValue(tuple(entries), tuple(entries.values()))
 
 
 def _entries(
-    s: Machine, node: ast.Dict, rows: list[tuple[AbstractValue | None, AbstractValue]]
+    state: Machine, node: ast.Dict, rows: list[tuple[AbstractValue | None, AbstractValue]]
 ) -> dict[Any, AbstractValue]:
     """Return the entries of a dict with keys that are known at compile time."""
     entries: dict[Any, AbstractValue] = {}
     for key, value, (box_of_key, box) in zip(node.keys, node.values, rows, strict=True):
         if box_of_key is not None:
-            entries[known(s, box_of_key, "a dict key", key)] = box
+            entries[known(state, box_of_key, "a dict key", key)] = box
             continue
         if not isinstance(box, DictValue):
-            s.refuse(
+            state.refuse(
                 errors.UnsupportedSyntaxError,
                 "cannot spread this mapping",
                 node=value,
@@ -194,40 +196,40 @@ def _entries(
 
 
 @evaluates(ast.JoinedStr)
-def formatted(s: Machine, node: ast.JoinedStr) -> AbstractValue:
+def formatted(state: Machine, node: ast.JoinedStr) -> AbstractValue:
     """Return an f-string, as ``str.format``."""
     values: list[AbstractValue] = []
-    template = _template(s, node, values)
+    template = _template(state, node, values)
     if all(isinstance(v, Constant) and not is_of_users(v) for v in values):
         return Constant(template.format(*[v.value for v in values if isinstance(v, Constant)]))
-    return s.emit(str.format, Const(template), *values, type=Opaque(str))
+    return state.emit(str.format, Const(template), *values, type=Opaque(str))
 
 
-def _template(s: Machine, node: ast.JoinedStr, values: list[AbstractValue]) -> str:
+def _template(state: Machine, node: ast.JoinedStr, values: list[AbstractValue]) -> str:
     parts = []
     for part in node.values:
         if isinstance(part, ast.Constant):
             parts.append(str(part.value).replace("{", "{{").replace("}", "}}"))
         elif isinstance(part, ast.FormattedValue):
-            values.append(evaluate(s, part.value))
+            values.append(evaluate(state, part.value))
             conversion = f"!{chr(part.conversion)}" if part.conversion > 0 else ""
             inner = part.format_spec
-            spec = f":{_template(s, inner, values)}" if isinstance(inner, ast.JoinedStr) else ""
+            spec = f":{_template(state, inner, values)}" if isinstance(inner, ast.JoinedStr) else ""
             parts.append("{" + conversion + spec + "}")
     return "".join(parts)
 
 
 @evaluates(ast.Lambda)
-def lambda_(s: Machine, node: ast.Lambda) -> AbstractValue:
+def lambda_(state: Machine, node: ast.Lambda) -> AbstractValue:
     """``lambda args: body``."""
-    return function_box(s, node)
+    return function_box(state, node)
 
 
-def function_box(s: Machine, node: ast.FunctionDef | ast.Lambda) -> FunctionValue:
+def function_box(state: Machine, node: ast.FunctionDef | ast.Lambda) -> FunctionValue:
     """Return a function defined here; its defaults are evaluated now."""
-    defaults = tuple(evaluate(s, d) for d in node.args.defaults)
-    kw_defaults = tuple(None if d is None else evaluate(s, d) for d in node.args.kw_defaults)
-    borrowed = s.frame.hidden if s.in_comprehension else frozenset[str]()
-    made = FunctionValue(node, s.frame, defaults, kw_defaults, borrowed)
-    s.frame.functions.append(made)
+    defaults = tuple(evaluate(state, d) for d in node.args.defaults)
+    kw_defaults = tuple(None if d is None else evaluate(state, d) for d in node.args.kw_defaults)
+    borrowed = state.frame.hidden if state.in_comprehension else frozenset[str]()
+    made = FunctionValue(node, state.frame, defaults, kw_defaults, borrowed)
+    state.frame.functions.append(made)
     return made

@@ -51,22 +51,24 @@ def is_generated(init: Any) -> bool:
     return isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
 
 
-def class_path(s: Machine, box: AbstractValue) -> Path | None:
+def class_path(state: Machine, box: AbstractValue) -> Path | None:
     """How the class of an object is reached at the call."""
     if isinstance(box, Constant) and box.path is not None:
         return (*box.path, ("attr", "__class__"))
     if not isinstance(box, RecordValue):
         return None
-    path = s.paths.get(box.source) if box.source is not None else None
-    return (*path, ("attr", "__class__")) if path is not None else s.objects.classes.get(box.cls)
+    path = state.paths.get(box.source) if box.source is not None else None
+    return (
+        (*path, ("attr", "__class__")) if path is not None else state.objects.classes.get(box.cls)
+    )
 
 
 def method(
-    s: Machine, cls: type, name: str, function: Any, path: Path | None = None
+    state: Machine, cls: type, name: str, function: Any, path: Path | None = None
 ) -> AbstractValue:
     """Return a function of a class, which may be another one at the next call."""
-    path = s.objects.classes.get(cls) if path is None else path
-    return value_of_object(s, function, None if path is None else (*path, ("attr", name)))
+    path = state.objects.classes.get(cls) if path is None else path
+    return value_of_object(state, function, None if path is None else (*path, ("attr", name)))
 
 
 def has_attributes(box: AbstractValue) -> bool:
@@ -93,42 +95,42 @@ def attribute_place(box: Constant, name: str) -> OutsidePlace | None:
     return OutsidePlace(value, "attr", name, path, content, value)
 
 
-def written_attribute(s: Machine, box: Constant, name: str) -> AbstractValue | None:
+def written_attribute(state: Machine, box: Constant, name: str) -> AbstractValue | None:
     """Return the value that this call has written to an attribute of an object, or of its class."""
     place = attribute_place(box, name)
-    found = None if place is None else places.content_of(s, place)
-    if found is None and s.outside.written and not isinstance(box.value, types.ModuleType):
-        _refuse_all_at_once(s, box, name)
-        found = _written_to_class(s, box, name)
+    found = None if place is None else places.content_of(state, place)
+    if found is None and state.outside.written and not isinstance(box.value, types.ModuleType):
+        _refuse_all_at_once(state, box, name)
+        found = _written_to_class(state, box, name)
     if found is not None:
         message = f"{label(type(box.value))!r} object has no attribute {name!r}"
-        require_bound(s, name, found, lambda: raises(s, AttributeError, message))
+        require_bound(state, name, found, lambda: raises(state, AttributeError, message))
     return found
 
 
-def _written_to_class(s: Machine, box: Constant, name: str) -> AbstractValue | None:
+def _written_to_class(state: Machine, box: Constant, name: str) -> AbstractValue | None:
     if box.path is None or name in namespace(box.value):
         return None
     is_class = isinstance(box.value, type)
     cls = box.value if is_class else type(box.value)
     path = box.path if is_class else (*box.path, ("attr", "__class__"))
     for k, one in enumerate(cls.__mro__):
-        if (id(one), "attr", name) in s.outside.written:
+        if (id(one), "attr", name) in state.outside.written:
             held = attribute_place(
                 Constant(one, (*path, ("attr", "__mro__"), ("item", k)) if k else path), name
             )
-            found = None if held is None else places.content_of(s, held)
+            found = None if held is None else places.content_of(state, held)
             if found is not None:
                 return found
     return None
 
 
-def _refuse_all_at_once(s: Machine, box: Constant, name: str) -> None:
+def _refuse_all_at_once(state: Machine, box: Constant, name: str) -> None:
     """Refuse to read ``__dict__`` of an object some of whose attributes were written."""
-    if s.outside.holders and id(namespace(box.value)) in s.outside.holders:
+    if state.outside.holders and id(namespace(box.value)) in state.outside.holders:
         return
-    if name == "__dict__" and any(key[0] == id(box.value) for key in s.outside.written):
-        s.refuse(
+    if name == "__dict__" and any(key[0] == id(box.value) for key in state.outside.written):
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot read the '__dict__' of an object that was written into",
             why="its attributes are read by name.",
@@ -136,44 +138,44 @@ def _refuse_all_at_once(s: Machine, box: Constant, name: str) -> None:
         )
 
 
-def has_written(s: Machine, box: Constant, name: str) -> bool:
+def has_written(state: Machine, box: Constant, name: str) -> bool:
     """Return True if this call has certainly written an attribute of an object outside."""
     place = attribute_place(box, name)
-    found = None if place is None else places.content_of(s, place)
-    if place is not None and found is not None and may_be_unbound(s, found):
-        places.refuse_unknown_place(s, place)
+    found = None if place is None else places.content_of(state, place)
+    if place is not None and found is not None and may_be_unbound(state, found):
+        places.refuse_unknown_place(state, place)
     return found is not None
 
 
 def set_attribute(
-    s: Machine, box: AbstractValue, name: str, value: AbstractValue, *, frozen: bool = True
+    state: Machine, box: AbstractValue, name: str, value: AbstractValue, *, frozen: bool = True
 ) -> None:
     """``box.name = value``; not `frozen`: past what the class says of it."""
     if isinstance(box, Constant):
-        _set_outside(s, box, name, value, frozen=frozen)
+        _set_outside(state, box, name, value, frozen=frozen)
         return
     assert isinstance(box, RecordValue)
     found = inspect.getattr_static(box.cls, name, None)
     parameters = getattr(box.cls, "__dataclass_params__", None)
     if issubclass(box.cls, tuple) or (isinstance(found, property) and found.fset is None):
-        raises(s, AttributeError, "can't set attribute")
+        raises(state, AttributeError, "can't set attribute")
     if frozen and parameters is not None and parameters.frozen:
-        raises(s, dataclasses.FrozenInstanceError, f"cannot assign to field {name!r}")
+        raises(state, dataclasses.FrozenInstanceError, f"cannot assign to field {name!r}")
     if isinstance(found, property):
-        apply(s, _accessor(s, box, name, "fset", found.fset), (box, value), {})
+        apply(state, _accessor(state, box, name, "fset", found.fset), (box, value), {})
         return
     if frozen:
-        _refuse_own_way(s, box.cls, "__setattr__")
-    set_field(s, box, name, value)
+        _refuse_own_way(state, box.cls, "__setattr__")
+    set_field(state, box, name, value)
 
 
-def _refuse_own_way(s: Machine, cls: type, name: str) -> None:
+def _refuse_own_way(state: Machine, cls: type, name: str) -> None:
     """Refuse to write an attribute of an argument whose class defines ``__setattr__``."""
     own = inspect.getattr_static(cls, name)
     parameters = getattr(cls, "__dataclass_params__", None)
     plain = own is vars(object)[name] or cls is types.SimpleNamespace
     if not plain and not (parameters is not None and parameters.frozen):
-        s.refuse(
+        state.refuse(
             errors.MutationError,
             f"cannot write or delete an attribute of a {label(cls)!r}",
             why=f"its class has a {name!r} of its own, and srcad does not read it.",
@@ -182,7 +184,7 @@ def _refuse_own_way(s: Machine, cls: type, name: str) -> None:
 
 
 def _set_outside(
-    s: Machine, box: Constant, name: str, value: AbstractValue, *, frozen: bool
+    state: Machine, box: Constant, name: str, value: AbstractValue, *, frozen: bool
 ) -> None:
     """``box.name = value`` of an object outside."""
     cls = type(box.value)
@@ -190,75 +192,77 @@ def _set_outside(
     found = inspect.getattr_static(cls, name, None)
     if isinstance(found, property):
         if found.fset is None:
-            raises(s, AttributeError, "can't set attribute")
-        setter = value_of_object(s, found.fset, (*of_class, ("attr", name), ("attr", "fset")))
-        apply(s, setter, (box, value), {})
+            raises(state, AttributeError, "can't set attribute")
+        setter = value_of_object(state, found.fset, (*of_class, ("attr", name), ("attr", "fset")))
+        apply(state, setter, (box, value), {})
         return
     own = inspect.getattr_static(cls, "__setattr__")
     parameters = getattr(cls, "__dataclass_params__", None)
     if frozen and parameters is not None and parameters.frozen:
-        raises(s, dataclasses.FrozenInstanceError, f"cannot assign to field {name!r}")
+        raises(state, dataclasses.FrozenInstanceError, f"cannot assign to field {name!r}")
     if frozen and isinstance(own, types.FunctionType):
-        setter = value_of_object(s, own, (*of_class, ("attr", "__setattr__")))
-        apply(s, setter, (box, Constant(name), value), {})
+        setter = value_of_object(state, own, (*of_class, ("attr", "__setattr__")))
+        apply(state, setter, (box, Constant(name), value), {})
         return
     place = attribute_place(box, name)
     plain = (
         own is object.__setattr__ or isinstance(box.value, type | types.ModuleType) or not frozen
     )
     if place is None or not plain or (is_descriptor(found) and hasattr(type(found), "__set__")):
-        s.refuse(
+        state.refuse(
             errors.MutationError,
             f"cannot write the attribute {name!r} of a {label(cls)!r}",
             why="its class says what that does, and srcad does not read it.",
             help=("write it before or after the differentiated function",),
         )
-    places.put(s, place, value)
+    places.put(state, place, value)
 
 
-def set_field(s: Machine, box: AbstractValue, name: str, value: AbstractValue) -> None:
+def set_field(state: Machine, box: AbstractValue, name: str, value: AbstractValue) -> None:
     """Set the attribute itself, without asking the class."""
     assert isinstance(box, RecordValue)
     entries = {**dict(zip(box.keys, box.items, strict=True)), name: value}
     object_writes.write(
-        s, box, RecordValue(box.cls, tuple(entries), tuple(entries.values())), resizes=False
+        state, box, RecordValue(box.cls, tuple(entries), tuple(entries.values())), resizes=False
     )
 
 
-def _accessor(s: Machine, box: RecordValue, name: str, kind: str, function: Any) -> AbstractValue:
+def _accessor(
+    state: Machine, box: RecordValue, name: str, kind: str, function: Any
+) -> AbstractValue:
     """Return the getter of a property, which may be another function at the next call."""
-    path = class_path(s, box)
+    path = class_path(state, box)
     return value_of_object(
-        s, function, None if path is None else (*path, ("attr", name), ("attr", kind))
+        state, function, None if path is None else (*path, ("attr", name), ("attr", kind))
     )
 
 
-def delete_attribute(s: Machine, box: AbstractValue, name: str) -> None:
+def delete_attribute(state: Machine, box: AbstractValue, name: str) -> None:
     if isinstance(box, Constant):
-        _delete_outside(s, box, name)
+        _delete_outside(state, box, name)
         return
     assert isinstance(box, RecordValue)
     found = inspect.getattr_static(box.cls, name, None)
     if isinstance(found, property) and found.fdel is not None:
-        apply(s, _accessor(s, box, name, "fdel", found.fdel), (box,), {})
+        apply(state, _accessor(state, box, name, "fdel", found.fdel), (box,), {})
         return
-    _refuse_own_way(s, box.cls, "__delattr__")
+    _refuse_own_way(state, box.cls, "__delattr__")
     entries = dict(zip(box.keys, box.items, strict=True))
     if name not in entries:
-        raises(s, AttributeError, name)
+        raises(state, AttributeError, name)
     del entries[name]
-    object_writes.write(s, box, RecordValue(box.cls, tuple(entries), tuple(entries.values())))
+    object_writes.write(state, box, RecordValue(box.cls, tuple(entries), tuple(entries.values())))
 
 
-def _delete_outside(s: Machine, box: Constant, name: str) -> None:
+def _delete_outside(state: Machine, box: Constant, name: str) -> None:
     """``del box.name`` of an object outside."""
     place = attribute_place(box, name)
     plain = inspect.getattr_static(type(box.value), "__delattr__") is object.__delattr__
     if place is None or not plain or isinstance(vars(type(box.value)).get(name), property):
-        s.refuse(
+        state.refuse(
             errors.MutationError,
             f"cannot delete the attribute {name!r}",
             why="its class says what that does.",
             help=("set it to None",),
         )
-    places.delete_place(s, place)
+    places.delete_place(state, place)

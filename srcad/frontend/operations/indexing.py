@@ -44,52 +44,53 @@ _FEW_KEYS = 16
 
 
 @evaluates(ast.Slice)
-def slice_(s: Machine, node: ast.Slice) -> AbstractValue:
+def slice_(state: Machine, node: ast.Slice) -> AbstractValue:
     """``start:stop:step``."""
     parts = [
-        Constant(None) if p is None else evaluate(s, p) for p in (node.lower, node.upper, node.step)
+        Constant(None) if p is None else evaluate(state, p)
+        for p in (node.lower, node.upper, node.step)
     ]
     return SliceValue(*parts)
 
 
 @evaluates(ast.Subscript)
-def subscript(s: Machine, node: ast.Subscript) -> AbstractValue:
-    box, index = evaluate_next(s, evaluate(s, node.value), node.slice)
-    return getitem(s, box, index)
+def subscript(state: Machine, node: ast.Subscript) -> AbstractValue:
+    box, index = evaluate_next(state, evaluate(state, node.value), node.slice)
+    return getitem(state, box, index)
 
 
-def getitem(s: Machine, box: AbstractValue, index: AbstractValue) -> AbstractValue:
+def getitem(state: Machine, box: AbstractValue, index: AbstractValue) -> AbstractValue:
     """Read an item: of what is known, now; of an array or list, at the call."""
     if isinstance(box, Choice):
-        return by_case(s, box, lambda part: getitem(s, part, index))
+        return by_case(state, box, lambda part: getitem(state, part, index))
     if isinstance(box, Holder):
-        return item(s, box, index)
+        return item(state, box, index)
     if isinstance(box, Value):
-        box = s.box(box)
+        box = state.box(box)
     if isinstance(box, DictValue):
-        return _item_of_dict(s, box, index)
+        return _item_of_dict(state, box, index)
     if isinstance(box, TupleValue | ListValue):
-        return _sequence_item(s, box, as_index(s, index))
-    own = special(s, box, "__getitem__", index)
+        return _sequence_item(state, box, as_index(state, index))
+    own = special(state, box, "__getitem__", index)
     if own is not None:
         return own
     if not is_asked(box) or (isinstance(box, Constant) and isinstance(box.value, range)):
-        index = as_index(s, index)
+        index = as_index(state, index)
     if isinstance(box, RecordValue) and issubclass(box.cls, tuple):
-        return _sequence_item(s, TupleValue(box.items), index)
-    found = _item_of_object(s, box, index) if isinstance(box, Constant) else None
-    return s.box(s.emit(operator.getitem, box, index)) if found is None else found
+        return _sequence_item(state, TupleValue(box.items), index)
+    found = _item_of_object(state, box, index) if isinstance(box, Constant) else None
+    return state.box(state.emit(operator.getitem, box, index)) if found is None else found
 
 
-def as_index(s: Machine, index: AbstractValue) -> AbstractValue:
+def as_index(state: Machine, index: AbstractValue) -> AbstractValue:
     """Return an index; what an object stands for is asked at the call."""
     if isinstance(index, SliceValue):
         bounds = (index.start, index.stop, index.step)
-        return SliceValue(*(as_index(s, bound) for bound in bounds))
-    return s.box(s.emit(operator.index, index, type=INT)) if is_index(index) else index
+        return SliceValue(*(as_index(state, bound) for bound in bounds))
+    return state.box(state.emit(operator.index, index, type=INT)) if is_index(index) else index
 
 
-def _item_of_object(s: Machine, box: Constant, index: AbstractValue) -> AbstractValue | None:
+def _item_of_object(state: Machine, box: Constant, index: AbstractValue) -> AbstractValue | None:
     """Return an item, or a part of a text, of what is known at compile time."""
     if type(box.value) is str and isinstance(index, SliceValue):
         bounds = (index.start, index.stop, index.step)
@@ -101,10 +102,12 @@ def _item_of_object(s: Machine, box: Constant, index: AbstractValue) -> Abstract
         try:
             found = box.value[index.value]
         except (TypeError, LookupError) as error:
-            _raise_as_now(s, box, error)
-        return s.box(Const(found)) if box.path is None else attribute_item(s, box, index.value)
+            _raise_as_now(state, box, error)
+        return (
+            state.box(Const(found)) if box.path is None else attribute_item(state, box, index.value)
+        )
     if box.value is np.r_ or box.value is np.c_:
-        return index_trick(s, box, index)
+        return index_trick(state, box, index)
     return None
 
 
@@ -120,21 +123,21 @@ def _is_found_plainly(container: Any, key: Any) -> bool:
     return not hasattr(type(container), "__missing__") or dict.__contains__(container, key)
 
 
-def _raise_as_now(s: Machine, box: Constant, error: Exception) -> NoReturn:
+def _raise_as_now(state: Machine, box: Constant, error: Exception) -> NoReturn:
     """There is no such item, nor will there be, as long as it is this object."""
-    pinned(s, box)
-    raises(s, type(error), *map(str, error.args))
+    pinned(state, box)
+    raises(state, type(error), *map(str, error.args))
 
 
-def index_trick(s: Machine, maker: Constant, index: AbstractValue) -> AbstractValue:
+def index_trick(state: Machine, maker: Constant, index: AbstractValue) -> AbstractValue:
     """``np.r_[a, b]``: entries one after the other; ``np.c_[a, b]``: columns side by side."""
     parts = index.items if isinstance(index, TupleValue) else (index,)
-    if not s.is_active(*parts) or any(_is_told(part) for part in parts):
-        return s.box(s.emit(operator.getitem, maker, index))
+    if not state.is_active(*parts) or any(_is_told(part) for part in parts):
+        return state.box(state.emit(operator.getitem, maker, index))
     columns = maker.value is np.c_
-    arrays = [_as_part(s, part, columns=columns) for part in parts]
+    arrays = [_as_part(state, part, columns=columns) for part in parts]
     axis: Kwargs = {"axis": Constant(-1)} if columns else {}
-    return apply(s, Constant(np.concatenate), (ListValue(tuple(arrays)),), axis)
+    return apply(state, Constant(np.concatenate), (ListValue(tuple(arrays)),), axis)
 
 
 def _is_told(part: AbstractValue) -> bool:
@@ -142,17 +145,17 @@ def _is_told(part: AbstractValue) -> bool:
     return isinstance(part, Constant) and isinstance(part.value, str)
 
 
-def _as_part(s: Machine, part: AbstractValue, *, columns: bool) -> AbstractValue:
+def _as_part(state: Machine, part: AbstractValue, *, columns: bool) -> AbstractValue:
     """Return the array that one part of ``np.r_[...]`` adds; with two axes for columns."""
     if isinstance(part, SliceValue):
-        array = _range(s, part)
+        array = _range(state, part)
     elif isinstance(part, TupleValue | ListValue):
-        array = apply(s, Constant(np.array), (part,), {})
+        array = apply(state, Constant(np.array), (part,), {})
     else:
         array = part
-    shape = shape_of(s.atom(array))
+    shape = shape_of(state.atom(array))
     if shape is None:
-        s.refuse(
+        state.refuse(
             errors.UnsupportedTypeError,
             f"cannot tell how many axes a part of 'np.{'c' if columns else 'r'}_' has",
             why="the parts are laid out by their axes.",
@@ -160,28 +163,28 @@ def _as_part(s: Machine, part: AbstractValue, *, columns: bool) -> AbstractValue
         )
     if not shape:
         row = ListValue((array,))
-        return apply(s, Constant(np.array), (ListValue((row,)) if columns else row,), {})
+        return apply(state, Constant(np.array), (ListValue((row,)) if columns else row,), {})
     if columns and len(shape) == 1:
         column = TupleValue((Constant(-1), Constant(1)))
-        return apply(s, Constant(np.reshape), (array, column), {})
+        return apply(state, Constant(np.reshape), (array, column), {})
     return array
 
 
-def _range(s: Machine, part: SliceValue) -> AbstractValue:
+def _range(state: Machine, part: SliceValue) -> AbstractValue:
     """``start:stop:step`` in ``np.r_``: a range, or so many places if the step is imaginary."""
     absent = [isinstance(b, Constant) and b.value is None for b in (part.start, part.step)]
     start = Constant(0) if absent[0] else part.start
     step = Constant(1) if absent[1] else part.step
     if isinstance(step, Constant) and isinstance(step.value, complex):
         count = Constant(int(abs(step.value)))
-        return apply(s, Constant(np.linspace), (start, part.stop, count), {})
-    return apply(s, Constant(np.arange), (start, part.stop, step), {})
+        return apply(state, Constant(np.linspace), (start, part.stop, count), {})
+    return apply(state, Constant(np.arange), (start, part.stop, step), {})
 
 
-def attribute_item(s: Machine, box: Constant, key: Any) -> AbstractValue:
+def attribute_item(state: Machine, box: Constant, key: Any) -> AbstractValue:
     """Return an item of a container of the user's, reached by its path."""
     from_path = (*(box.path or ()), ("item", key))
-    return value_of_object(s, box.value[key], from_path)
+    return value_of_object(state, box.value[key], from_path)
 
 
 def _is_looked_up(box: DictValue, key: AbstractValue) -> bool:
@@ -201,14 +204,14 @@ def _is_count(key: AbstractValue) -> bool:
     )
 
 
-def _has_no_type(s: Machine, box: TupleValue | ListValue) -> bool:
+def _has_no_type(state: Machine, box: TupleValue | ListValue) -> bool:
     """Return True if no one type has all items: functions, objects of several classes."""
     if not all(map(is_representable, box.items)):
         return True
     types = [representing_type(item) for item in box.items]
     joined = functools.reduce(join, types)
     lost = isinstance(joined, Opaque) or any(is_lost(type_, joined) for type_ in types)
-    return lost and s.is_active(box)
+    return lost and state.is_active(box)
 
 
 def _is_chosen(item: AbstractValue) -> bool:
@@ -216,48 +219,52 @@ def _is_chosen(item: AbstractValue) -> bool:
     return not is_representable(item) or isinstance(representing_type(item), Numeric)
 
 
-def _looked_up(s: Machine, box: DictValue, key: AbstractValue, first: int) -> AbstractValue:
+def _looked_up(state: Machine, box: DictValue, key: AbstractValue, first: int) -> AbstractValue:
     """Return the item of an integer key, compared with one key after the other."""
     if first == len(box.keys):
-        _raise_missing(s, key)
-    test = s.emit(operator.eq, key, Const(box.keys[first]))
-    return choose(s, test, lambda: box.items[first], lambda: _looked_up(s, box, key, first + 1))
+        _raise_missing(state, key)
+    test = state.emit(operator.eq, key, Const(box.keys[first]))
+    return choose(
+        state, test, lambda: box.items[first], lambda: _looked_up(state, box, key, first + 1)
+    )
 
 
 def _counted(
-    s: Machine, box: TupleValue | ListValue, index: AbstractValue, first: int
+    state: Machine, box: TupleValue | ListValue, index: AbstractValue, first: int
 ) -> AbstractValue:
     """Return the item at an index, compared with one place after the other; from the end, too."""
     width = len(box.items)
     if first == 2 * width:
         kind = "tuple" if isinstance(box, TupleValue) else "list"
-        raises(s, IndexError, f"{kind} index out of range")
+        raises(state, IndexError, f"{kind} index out of range")
     place = first if first < width else width - 1 - first
-    test = s.emit(operator.eq, index, Const(place))
-    return choose(s, test, lambda: box.items[place], lambda: _counted(s, box, index, first + 1))
+    test = state.emit(operator.eq, index, Const(place))
+    return choose(
+        state, test, lambda: box.items[place], lambda: _counted(state, box, index, first + 1)
+    )
 
 
-def _item_of_dict(s: Machine, box: DictValue, index: AbstractValue) -> AbstractValue:
+def _item_of_dict(state: Machine, box: DictValue, index: AbstractValue) -> AbstractValue:
     if _is_looked_up(box, index):
-        return _looked_up(s, box, index, 0)
-    found = _item_at_call(s, box, index)
+        return _looked_up(state, box, index, 0)
+    found = _item_at_call(state, box, index)
     if found is not None:
         return found
-    key = key_of(s, index)
+    key = key_of(state, index)
     if key is not None and key.value in box.keys:
         return box.items[box.keys.index(key.value)]
     if key is not None or not box.keys:
-        _raise_missing(s, index)
-    return invoked(s, box, "__getitem__", (index,), {})
+        _raise_missing(state, index)
+    return invoked(state, box, "__getitem__", (index,), {})
 
 
-def _item_at_call(s: Machine, box: DictValue, index: AbstractValue) -> AbstractValue | None:
+def _item_at_call(state: Machine, box: DictValue, index: AbstractValue) -> AbstractValue | None:
     """Return an item, read at the call: of a dict that is as it came and carries no derivative.
 
     None where that does not do, or where the key may be known before the call.
     """
     may_be_known = not isinstance(index, Value) or getattr(index.type, "value", None) is not None
-    if box.source is None or may_be_known or not box.keys or s.is_active(box):
+    if box.source is None or may_be_known or not box.keys or state.is_active(box):
         return None
     types = [representing_type(item) for item in box.items if is_representable(item)]
     joined = functools.reduce(join, types) if types else OPAQUE
@@ -265,17 +272,21 @@ def _item_at_call(s: Machine, box: DictValue, index: AbstractValue) -> AbstractV
         return None
     if any(is_lost(type_, joined) for type_ in types):
         return None
-    return s.box(s.emit(operator.getitem, box.source, index, type=joined))
+    return state.box(state.emit(operator.getitem, box.source, index, type=joined))
 
 
-def _raise_missing(s: Machine, key: AbstractValue | Const) -> NoReturn:
-    s.raise_(s.emit(KeyError, key))
+def _raise_missing(state: Machine, key: AbstractValue | Const) -> NoReturn:
+    state.raise_(state.emit(KeyError, key))
     raise Unreachable
 
 
-def _sequence_item(s: Machine, box: TupleValue | ListValue, index: AbstractValue) -> AbstractValue:
+def _sequence_item(
+    state: Machine, box: TupleValue | ListValue, index: AbstractValue
+) -> AbstractValue:
     if isinstance(index, SliceValue):
-        bounds = [known(s, b, "a slice of a tuple") for b in (index.start, index.stop, index.step)]
+        bounds = [
+            known(state, b, "a slice of a tuple") for b in (index.start, index.stop, index.step)
+        ]
         return type(box)(box.items[slice(*bounds)])
     place = index.value if isinstance(index, Constant) else None
     if isinstance(place, int) and -len(box.items) <= place < len(box.items):
@@ -283,11 +294,11 @@ def _sequence_item(s: Machine, box: TupleValue | ListValue, index: AbstractValue
         return item
     if isinstance(place, int) or (not box.items and _is_count(index)):
         kind = "tuple" if isinstance(box, TupleValue) else "list"
-        raises(s, IndexError, f"{kind} index out of range")
-    if len(box.items) <= _FEW_KEYS and _is_count(index) and _has_no_type(s, box):
-        return _counted(s, box, index, 0)
+        raises(state, IndexError, f"{kind} index out of range")
+    if len(box.items) <= _FEW_KEYS and _is_count(index) and _has_no_type(state, box):
+        return _counted(state, box, index, 0)
     types = [item.type if isinstance(item, Value) else None for item in box.items]
     if box.source is None and (not types or any(t != types[0] for t in types)):
-        known(s, index, "an index of a tuple of different things")
-    value = s.atom(box)
-    return s.box(s.emit(operator.getitem, value, index))
+        known(state, index, "an index of a tuple of different things")
+    value = state.atom(box)
+    return state.box(state.emit(operator.getitem, value, index))

@@ -42,40 +42,40 @@ _STATE = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what
 
 # ------------------------------------------------------------------------------ attributes
 @means(setattr)
-def setattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def setattr_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``setattr(box, name, value)``."""
     if not has_attributes(args[0]):
-        _refuse_unknown(s, args[0])
+        _refuse_unknown(state, args[0])
         return None
-    set_attribute(s, args[0], attribute_name(s, args[1]), args[2])
+    set_attribute(state, args[0], attribute_name(state, args[1]), args[2])
     return Constant(None)
 
 
 @means(object.__setattr__)
-def set_frozen(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def set_frozen(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``object.__setattr__(self, name, value)``, as frozen classes do it in ``__post_init__``."""
     if not has_attributes(args[0]):
-        _refuse_unknown(s, args[0])
+        _refuse_unknown(state, args[0])
         return None
-    name = attribute_name(s, args[1])
-    set_attribute(s, args[0], name, args[2], frozen=False)
+    name = attribute_name(state, args[1])
+    set_attribute(state, args[0], name, args[2], frozen=False)
     return Constant(None)
 
 
 @means(delattr)
-def delattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def delattr_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``delattr(box, name)``."""
     if not has_attributes(args[0]):
-        _refuse_unknown(s, args[0])
+        _refuse_unknown(state, args[0])
         return None
-    delete_attribute(s, args[0], attribute_name(s, args[1]))
+    delete_attribute(state, args[0], attribute_name(state, args[1]))
     return Constant(None)
 
 
-def _refuse_unknown(s: Machine, box: AbstractValue) -> None:
+def _refuse_unknown(state: Machine, box: AbstractValue) -> None:
     """Refuse to change an object of which is known only at run time which one it is."""
     if isinstance(box, Value):
-        s.refuse(
+        state.refuse(
             errors.MutationError,
             "cannot write to an attribute",
             why="only the call knows which object it is, and it may go by other names, too.",
@@ -84,74 +84,74 @@ def _refuse_unknown(s: Machine, box: AbstractValue) -> None:
 
 
 @means(object.__init__)
-def init_of_object(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def init_of_object(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``super().__init__()`` at the end of the line."""
     return Constant(None)
 
 
 @means(super)
-def super_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def super_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``super()``: the members of the classes behind the one that the method belongs to."""
-    frame = s.frame
+    frame = state.frame
     parameters = getattr(getattr(frame.node, "args", None), "args", [])
     if args or "__class__" not in frame.cells or not parameters:
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot read this 'super'",
             why="only 'super()' without arguments, in a method, is supported.",
             help=("name the class:  Base.method(self, ...)",),
         )
     name: ast.arg = parameters[0]
-    return Super(frame.cells["__class__"], value_of_name(s, name.arg))
+    return Super(frame.cells["__class__"], value_of_name(state, name.arg))
 
 
 # ------------------------------------------------------------------------------ copies
 @means_in("types", "SimpleNamespace")
-def namespace(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def namespace(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``types.SimpleNamespace(a=..., b=...)``."""
     cls = types.SimpleNamespace
-    s.objects.classes[cls] = None
+    state.objects.classes[cls] = None
     return RecordValue(cls, tuple(kwargs), tuple(kwargs.values())) if not args else None
 
 
 @means_in("dataclasses", "replace")
-def replace_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def replace_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``dataclasses.replace(record, **changes)``."""
-    return replace(s, args, dict(kwargs))
+    return replace(state, args, dict(kwargs))
 
 
 @means_in("dataclasses", "asdict")
-def asdict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def asdict(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``dataclasses.asdict(record)``."""
     box = args[0]
     if kwargs or not isinstance(box, RecordValue):
         return None
-    copied = deep(s, box)
+    copied = deep(state, box)
     assert isinstance(copied, RecordValue)
     return DictValue(box.keys, copied.items)
 
 
 @means(copy.copy)
-def copy_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def copy_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     box = args[0]
     if is_asked(box):
         return None
-    own = _own_copy(s, box, "__copy__")
+    own = _own_copy(state, box, "__copy__")
     if own is not None:
         return own
     if isinstance(box, Structure):
         return shallow(box)
     if isinstance(box, Value) and isinstance(box.type, ListOf):
-        return as_copy(s, box)
-    return _copied_value(s, box)
+        return as_copy(state, box)
+    return _copied_value(state, box)
 
 
 @means(copy.deepcopy)
-def deepcopy(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def deepcopy(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``copy.deepcopy(x)``."""
     if is_asked(args[0]):
         return None
-    return deep(s, args[0])
+    return deep(state, args[0])
 
 
 def shallow(box: Structure) -> AbstractValue:
@@ -168,33 +168,33 @@ def shallow(box: Structure) -> AbstractValue:
 
 
 def deep(
-    s: Machine,
+    state: Machine,
     box: AbstractValue,
     done: dict[int, tuple[AbstractValue, AbstractValue]] | None = None,
 ) -> AbstractValue:
     """Return a deep copy; two references to one object stay that."""
     done = {} if done is None else done
     if id(box) not in done:
-        own = _own_copy(s, box, "__deepcopy__", DictValue((), ()))
+        own = _own_copy(state, box, "__deepcopy__", DictValue((), ()))
         if own is not None:
             made = own
         elif isinstance(box, Structure):
-            made = rebuilt(box, tuple(deep(s, part, done) for part in box.items))
+            made = rebuilt(box, tuple(deep(state, part, done) for part in box.items))
         else:
-            made = _copied_value(s, box)
+            made = _copied_value(state, box)
         done[id(box)] = (box, made)
     return done[id(box)][1]
 
 
 def _own_copy(
-    s: Machine, box: AbstractValue, name: str, *args: AbstractValue
+    state: Machine, box: AbstractValue, name: str, *args: AbstractValue
 ) -> AbstractValue | None:
     """Return the result of ``__copy__`` or ``__deepcopy__`` of an object made here."""
     if not isinstance(box, RecordValue):
         return None
-    own = special(s, box, name, *args)
-    if own is None and any(_has_own(box.cls, state) for state in _STATE):
-        return s.refuse(
+    own = special(state, box, name, *args)
+    if own is None and any(_has_own(box.cls, hook) for hook in _STATE):
+        return state.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot copy a {label(box.cls)!r}",
             why="its class says how it is pickled, and so how it is copied.",
@@ -208,25 +208,25 @@ def _has_own(cls: type, name: str) -> bool:
     return getattr(cls, name, None) is not getattr(object, name, None)
 
 
-def _copied_value(s: Machine, box: AbstractValue) -> AbstractValue:
+def _copied_value(state: Machine, box: AbstractValue) -> AbstractValue:
     if is_asked(box):
-        return s.box(s.emit(copy.deepcopy, box, effect=True, type=Opaque()))
+        return state.box(state.emit(copy.deepcopy, box, effect=True, type=Opaque()))
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.form == "array":
-        return s.emit(np.copy, box)
+        return state.emit(np.copy, box)
     if isinstance(box, Value) and isinstance(box.type, ListOf):
         if isinstance(box.type.item, Numeric) and box.type.item.is_scalar:
-            return as_copy(s, box)
-        return apply(s, Constant(builtins.copied), (box,), {})
+            return as_copy(state, box)
+        return apply(state, Constant(builtins.copied), (box,), {})
     return box
 
 
 # ------------------------------------------------------------------------------ the rest
 @means(len)
-def len_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def len_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     if isinstance(args[0], Holder):
-        return outside_containers.length(s, args[0])
-    own = special(s, args[0], "__len__")
-    return sequences.length(s, args[0]) if own is None else own
+        return outside_containers.length(state, args[0])
+    own = special(state, args[0], "__len__")
+    return sequences.length(state, args[0]) if own is None else own
 
 
 _HEAPS = ("heappush", "heappop", "heapify", "heappushpop", "heapreplace")
@@ -235,11 +235,11 @@ _HEAPS = ("heappush", "heappop", "heapify", "heappushpop", "heapreplace")
 @means_in("heapq", *_HEAPS)
 @means_in("bisect", "insort", "insort_left", "insort_right")
 @means(operator.setitem, operator.delitem, operator.iconcat)
-def writes(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def writes(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Functions of the library that write into the list they are given."""
     if next((p for a in args for p in mutable_parts(a)), None) is None:
         return None
-    return s.refuse(
+    return state.refuse(
         errors.MutationError,
         "cannot call a function of the library that writes into a list",
         why="srcad does not read its source, and would not see the write.",

@@ -49,7 +49,7 @@ def is_made_lazily(box: AbstractValue) -> bool:
     )
 
 
-def as_value(s: Machine, box: AbstractValue, *, resizes: bool = True) -> Value:
+def as_value(state: Machine, box: AbstractValue, *, resizes: bool = True) -> Value:
     """Return a list as one value, under all its names.
 
     `resizes` says what is to be done with it.
@@ -57,101 +57,101 @@ def as_value(s: Machine, box: AbstractValue, *, resizes: bool = True) -> Value:
     if isinstance(box, Value):
         return box
     assert isinstance(box, ListValue)
-    names = [n for n, other in s.reachable() if other is box and n.isidentifier()]
-    value = placed(s, ListValue(box.items))
+    names = [n for n, other in state.reachable() if other is box and n.isidentifier()]
+    value = placed(state, ListValue(box.items))
     assert isinstance(value, Value)
     value.hint = names[0] if names else None
     for k, item in enumerate(box.items):
-        held_by(s, item, value, Constant(k))
-    write(s, box, value, resizes=resizes)
+        held_by(state, item, value, Constant(k))
+    write(state, box, value, resizes=resizes)
     return value
 
 
-def append(s: Machine, box: AbstractValue, value: AbstractValue) -> None:
+def append(state: Machine, box: AbstractValue, value: AbstractValue) -> None:
     if isinstance(box, ListValue):
-        write(s, box, ListValue((*box.items, value)))
+        write(state, box, ListValue((*box.items, value)))
         return
     assert isinstance(box, Value)
-    last = s.emit(len, box) if is_mutable(value) else None
-    new = s.append(box, placed(s, value), hint=box.hint)
-    held_by(s, value, new, last)
-    write(s, box, new)
+    last = state.emit(len, box) if is_mutable(value) else None
+    new = state.append(box, placed(state, value), hint=box.hint)
+    held_by(state, value, new, last)
+    write(state, box, new)
 
 
-def extend(s: Machine, box: AbstractValue, more: AbstractValue) -> None:
+def extend(state: Machine, box: AbstractValue, more: AbstractValue) -> None:
     """``items.extend(more)`` and ``items += more``."""
     if is_made_lazily(more) or asks_its_class(more):
-        s.note_write(box)  # what came before a failure stays in the list
-    more = as_list(s, more) if isinstance(more, RecordValue) else more
-    items = known_items(s, more)
+        state.note_write(box)  # what came before a failure stays in the list
+    more = as_list(state, more) if isinstance(more, RecordValue) else more
+    items = known_items(state, more)
     if isinstance(box, ListValue) and items is not None:
-        write(s, box, ListValue((*box.items, *items)))
+        write(state, box, ListValue((*box.items, *items)))
         return
-    old = as_value(s, box)
+    old = as_value(state, box)
     if box is more:
         more = old
     if not is_list(more):
-        more = apply(s, Constant(list), (more,), {})
-    write(s, old, concatenated(s, old, more))
+        more = apply(state, Constant(list), (more,), {})
+    write(state, old, concatenated(state, old, more))
 
 
-def concatenated(s: Machine, left: AbstractValue, right: AbstractValue) -> Value:
+def concatenated(state: Machine, left: AbstractValue, right: AbstractValue) -> Value:
     """``left + right`` of two lists of which not both are known."""
-    parts = [s.atom(left), s.atom(right)]
-    result = s.extended(*parts)
+    parts = [state.atom(left), state.atom(right)]
+    result = state.extended(*parts)
     result.hint = left.hint if isinstance(left, Value) else None
-    note_container(s, result)
-    note_repeated(s, result, *parts)
+    note_container(state, result)
+    note_repeated(state, result, *parts)
     return result
 
 
-def known_items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
+def known_items(state: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
     """Return the items of an iterable, if they are known one by one."""
     if isinstance(box, IteratorValue):
-        return static_items(s, box)
+        return static_items(state, box)
     if isinstance(box, Constant):
-        return of_constant(s, box)
-    return spread(s, box) if isinstance(box, ListValue | TupleValue | DictValue) else None
+        return of_constant(state, box)
+    return spread(state, box) if isinstance(box, ListValue | TupleValue | DictValue) else None
 
 
-def insert(s: Machine, box: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
+def insert(state: Machine, box: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
     if isinstance(box, ListValue) and isinstance(index, Constant):
         items = list(box.items)
         items.insert(index.value, value)
-        write(s, box, ListValue(tuple(items)), keeps_places=False)
+        write(state, box, ListValue(tuple(items)), keeps_places=False)
         return
-    old = as_value(s, box)
-    new = s.inserted(old, index, placed(s, value), hint=old.hint)
-    held_by(s, value, new, index if index == Constant(0) else None)
-    write(s, old, new, keeps_places=False)
+    old = as_value(state, box)
+    new = state.inserted(old, index, placed(state, value), hint=old.hint)
+    held_by(state, value, new, index if index == Constant(0) else None)
+    write(state, old, new, keeps_places=False)
 
 
-def pop(s: Machine, box: AbstractValue, index: AbstractValue) -> AbstractValue:
+def pop(state: Machine, box: AbstractValue, index: AbstractValue) -> AbstractValue:
     if isinstance(box, ListValue) and isinstance(index, Constant):
         if not -len(box.items) <= index.value < len(box.items):
             empty = "pop from empty list" if not box.items else "pop index out of range"
-            raises(s, IndexError, empty)
+            raises(state, IndexError, empty)
         items = list(box.items)
         found = items.pop(index.value)
-        write(s, box, ListValue(tuple(items)), keeps_places=False)
+        write(state, box, ListValue(tuple(items)), keeps_places=False)
         return found
-    old = as_value(s, box)
-    taken = getitem(s, old, index)
-    take_out(s, old, index)
+    old = as_value(state, box)
+    taken = getitem(state, old, index)
+    take_out(state, old, index)
     return taken
 
 
-def take_out(s: Machine, old: Value, index: AbstractValue) -> None:
+def take_out(state: Machine, old: Value, index: AbstractValue) -> None:
     """Take the item at an index out of the list or dict."""
     last = isinstance(index, Constant) and index.value == -1
-    new = s.without(old, index, hint=old.hint)
-    write(s, old, new, keeps_places=last)
+    new = state.without(old, index, hint=old.hint)
+    write(state, old, new, keeps_places=last)
 
 
-def set_slice(s: Machine, box: AbstractValue, index: SliceValue, value: AbstractValue) -> None:
+def set_slice(state: Machine, box: AbstractValue, index: SliceValue, value: AbstractValue) -> None:
     """``items[start:stop:step] = value``."""
     bounds = (index.start, index.stop, index.step)
-    more = known_items(s, value)
+    more = known_items(state, value)
     if (
         isinstance(box, ListValue)
         and more is not None
@@ -160,62 +160,66 @@ def set_slice(s: Machine, box: AbstractValue, index: SliceValue, value: Abstract
         items = list(box.items)
         where = slice(*(b.value for b in bounds if isinstance(b, Constant)))
         if where.step not in (None, 1) and len(items[where]) != len(more) and more:
-            raises(s, ValueError, "attempt to assign sequence to extended slice of another size")
+            raises(
+                state, ValueError, "attempt to assign sequence to extended slice of another size"
+            )
         if more or where.step in (None, 1):
             items[where] = more
         else:
             del items[where]
-        write(s, box, ListValue(tuple(items)), keeps_places=False)
+        write(state, box, ListValue(tuple(items)), keeps_places=False)
         return
-    old = as_value(s, box)
+    old = as_value(state, box)
     if isinstance(index.step, Constant) and index.step.value in (None, 1):
-        write(s, old, _spliced(s, old, index, value), keeps_places=False)
+        write(state, old, _spliced(state, old, index, value), keeps_places=False)
         return
-    everything = IteratorValue("range", (Constant(0), s.emit(len, old), Constant(1)))
-    places = s.emit(operator.getitem, everything, index)
+    everything = IteratorValue("range", (Constant(0), state.emit(len, old), Constant(1)))
+    places = state.emit(operator.getitem, everything, index)
     if isinstance(value, ListValue) and not value.items:
-        apply(s, Constant(builtins.remove_at), (old, places), {})
+        apply(state, Constant(builtins.remove_at), (old, places), {})
     else:
-        apply(s, Constant(builtins.put_at), (old, places, value), {})
+        apply(state, Constant(builtins.put_at), (old, places, value), {})
 
 
-def _spliced(s: Machine, old: Value, index: SliceValue, value: AbstractValue) -> Value:
+def _spliced(state: Machine, old: Value, index: SliceValue, value: AbstractValue) -> Value:
     """``items[:start] + value + items[stop:]``."""
     none = Constant(None)
     if _is_simple(index.start, index.stop):
         start, stop = index.start, index.stop
     else:
-        every = IteratorValue("range", (Constant(0), s.emit(len, old), Constant(1)))
-        covered = s.emit(operator.getitem, every, index)
-        start = s.field(covered, "start", type=INT)
-        end = s.field(covered, "stop", type=INT)
-        stop = s.emit(max, start, end, type=INT)
+        every = IteratorValue("range", (Constant(0), state.emit(len, old), Constant(1)))
+        covered = state.emit(operator.getitem, every, index)
+        start = state.field(covered, "start", type=INT)
+        end = state.field(covered, "stop", type=INT)
+        stop = state.emit(max, start, end, type=INT)
     nothing = isinstance(stop, Constant) and stop.value is None
-    head = s.emit(operator.getitem, old, SliceValue(none, start, none)) if _begins(start) else None
-    tail = None if nothing else s.emit(operator.getitem, old, SliceValue(stop, none, none))
-    middle = value if is_list(value) else apply(s, Constant(list), (value,), {})
+    head = (
+        state.emit(operator.getitem, old, SliceValue(none, start, none)) if _begins(start) else None
+    )
+    tail = None if nothing else state.emit(operator.getitem, old, SliceValue(stop, none, none))
+    middle = value if is_list(value) else apply(state, Constant(list), (value,), {})
     if head is None and tail is None:
-        return as_copy(s, middle)
+        return as_copy(state, middle)
     empty = isinstance(middle, ListValue) and not middle.items
     parts: list[AbstractValue] = [
         p for p in (head, None if empty else middle, tail) if p is not None
     ]
-    result = s.atom(parts[0])
+    result = state.atom(parts[0])
     for part in parts[1:]:
-        result = concatenated(s, s.box(result), part)
+        result = concatenated(state, state.box(result), part)
     assert isinstance(result, Value)
     result.hint = old.hint
     return result
 
 
-def as_copy(s: Machine, box: AbstractValue) -> Value:
+def as_copy(state: Machine, box: AbstractValue) -> Value:
     """Return a list of its own with the same items."""
     whole = SliceValue(Constant(None), Constant(None), Constant(None))
-    source = s.atom(box)
+    source = state.atom(box)
     if isinstance(source, Value) and isinstance(source.type, PlacesOf):
-        return s.emit(dict, source, type=source.type, hint=source.hint)
-    made = s.emit(operator.getitem, source, whole)
-    note_container(s, made)
+        return state.emit(dict, source, type=source.type, hint=source.hint)
+    made = state.emit(operator.getitem, source, whole)
+    note_container(state, made)
     return made
 
 
@@ -233,46 +237,46 @@ def _begins(start: AbstractValue) -> bool:
 
 
 def found_in_list(
-    s: Machine, question: Any, box: AbstractValue, value: AbstractValue, missing: str = ""
+    state: Machine, question: Any, box: AbstractValue, value: AbstractValue, missing: str = ""
 ) -> AbstractValue:
     """``items.index(value)`` and ``items.count(value)``."""
     items = box.items if isinstance(box, ListValue | TupleValue) else None
-    asked = [i for i in (*(items or ()), value) if isinstance(i, Constant) and is_settled(s, i)]
+    asked = [i for i in (*(items or ()), value) if isinstance(i, Constant) and is_settled(state, i)]
     if items is not None and len(asked) == len(items) + 1:
         *constants, wanted = [i.value for i in asked]
         if question is operator.indexOf and wanted not in constants:
-            raises(s, ValueError, missing or f"{wanted!r} is not in list")
+            raises(state, ValueError, missing or f"{wanted!r} is not in list")
         return Constant(question(constants, wanted))
-    return s.emit(question, box, value, type=INT)
+    return state.emit(question, box, value, type=INT)
 
 
-def remove(s: Machine, box: AbstractValue, value: AbstractValue) -> None:
+def remove(state: Machine, box: AbstractValue, value: AbstractValue) -> None:
     missing = "list.remove(x): x not in list"
-    pop(s, box, found_in_list(s, operator.indexOf, box, value, missing))
+    pop(state, box, found_in_list(state, operator.indexOf, box, value, missing))
 
 
-def reverse(s: Machine, box: AbstractValue) -> None:
+def reverse(state: Machine, box: AbstractValue) -> None:
     if isinstance(box, ListValue):
-        write(s, box, ListValue(box.items[::-1]), keeps_places=False, resizes=False)
+        write(state, box, ListValue(box.items[::-1]), keeps_places=False, resizes=False)
         return
     backward = SliceValue(Constant(None), Constant(None), Constant(-1))
-    rename(s, box, s.emit(operator.getitem, box, backward))
+    rename(state, box, state.emit(operator.getitem, box, backward))
 
 
-def sort(s: Machine, box: AbstractValue, **kwargs: AbstractValue) -> None:
+def sort(state: Machine, box: AbstractValue, **kwargs: AbstractValue) -> None:
     """``items.sort(key=..., reverse=...)``."""
-    new = apply(s, Constant(sorted), (box,), kwargs)
+    new = apply(state, Constant(sorted), (box,), kwargs)
     if isinstance(new, Value) and not isinstance(new.type, ListOf):
-        new = s.emit(list, new, type=as_value(s, box, resizes=False).type)
-    rename(s, box, new)
+        new = state.emit(list, new, type=as_value(state, box, resizes=False).type)
+    rename(state, box, new)
 
 
-def clear(s: Machine, box: AbstractValue) -> None:
-    write(s, box, ListValue(()), keeps_places=False)
+def clear(state: Machine, box: AbstractValue) -> None:
+    write(state, box, ListValue(()), keeps_places=False)
 
 
-def rename(s: Machine, box: AbstractValue, new: AbstractValue) -> None:
+def rename(state: Machine, box: AbstractValue, new: AbstractValue) -> None:
     """Give the list these items, in another order."""
     if isinstance(box, Value) and isinstance(new, Value):
         new.hint = box.hint
-    write(s, box, new, keeps_places=False, resizes=False)
+    write(state, box, new, keeps_places=False, resizes=False)

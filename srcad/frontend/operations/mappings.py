@@ -34,103 +34,103 @@ from srcad.types.numeric import INT, Numeric
 
 
 # ------------------------------------------------------------------------------ dicts
-def made_dict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue:
+def made_dict(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue:
     """``dict(pairs, **more)``."""
-    return _filled(s, containers.Mapping, args, kwargs)
+    return _filled(state, containers.Mapping, args, kwargs)
 
 
 def display(
-    s: Machine, rows: Sequence[tuple[AbstractValue | None, AbstractValue]]
+    state: Machine, rows: Sequence[tuple[AbstractValue | None, AbstractValue]]
 ) -> AbstractValue:
     """``{key: value, **other}``."""
-    with s.kept(DictValue((), ())) as kept:
+    with state.kept(DictValue((), ())) as kept:
         for key, value in rows:
             if key is None:
-                _update(s, kept.box, (value,), {})
+                _update(state, kept.box, (value,), {})
             else:
-                set_item(s, kept.box, key, value)
+                set_item(state, kept.box, key, value)
         return kept.box
 
 
 def _filled(
-    s: Machine, cls: type, args: Args, kwargs: Kwargs, **fields: AbstractValue
+    state: Machine, cls: type, args: Args, kwargs: Kwargs, **fields: AbstractValue
 ) -> AbstractValue:
     """Return a dict of a class, with the entries of these."""
-    places, entries = s.build_places(), s.build_list()
+    places, entries = state.build_places(), state.build_list()
     box = RecordValue(cls, (*FIELDS, *fields), (places, entries, *fields.values()))
     if not args and not kwargs:
         return box
-    with s.kept(box) as kept:
-        _update(s, box, args, kwargs)
+    with state.kept(box) as kept:
+        _update(state, box, args, kwargs)
         return kept.box
 
 
-def _update(s: Machine, box: AbstractValue, args: Args, kwargs: Kwargs) -> None:
-    apply(s, read_attribute(s, box, "update"), args, kwargs)
+def _update(state: Machine, box: AbstractValue, args: Args, kwargs: Kwargs) -> None:
+    apply(state, read_attribute(state, box, "update"), args, kwargs)
 
 
 # ------------------------------------------------------------------------------ collections
 def _where_needed(read: Meaning) -> Meaning:
     """Read a container of the library where the plain one, at the call, would not do."""
 
-    def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-        return read(s, args, kwargs) if s.dicts.is_needed(s.builder.where) else None
+    def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+        return read(state, args, kwargs) if state.dicts.is_needed(state.builder.where) else None
 
     return special
 
 
 @means(collections.defaultdict)
 @_where_needed
-def defaultdict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def defaultdict(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     factory = args[0] if args else Constant(None)
     if isinstance(factory, Constant) and factory.value is None:
-        return _filled(s, containers.Mapping, args[1:], kwargs)
-    return _filled(s, containers.DefaultDict, args[1:], kwargs, default_factory=factory)
+        return _filled(state, containers.Mapping, args[1:], kwargs)
+    return _filled(state, containers.DefaultDict, args[1:], kwargs, default_factory=factory)
 
 
 @means(collections.OrderedDict)
 @_where_needed
-def ordered_dict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    return _filled(s, containers.OrderedDict, args, kwargs)
+def ordered_dict(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    return _filled(state, containers.OrderedDict, args, kwargs)
 
 
 def library_dict(
-    s: Machine, cls: type, keys: Sequence[Any], values: Args, factory: AbstractValue
+    state: Machine, cls: type, keys: Sequence[Any], values: Args, factory: AbstractValue
 ) -> AbstractValue:
     """Return an `OrderedDict`, or a `defaultdict` with a factory, of these entries."""
     pairs = zip(keys, values, strict=True)
     entries = TupleValue(tuple(TupleValue((Constant(key), value)) for key, value in pairs))
     if cls is collections.OrderedDict:
-        return _filled(s, containers.OrderedDict, (entries,), {})
+        return _filled(state, containers.OrderedDict, (entries,), {})
     if isinstance(factory, Constant) and factory.value is None:
-        return _filled(s, containers.Mapping, (entries,), {})
-    return _filled(s, containers.DefaultDict, (entries,), {}, default_factory=factory)
+        return _filled(state, containers.Mapping, (entries,), {})
+    return _filled(state, containers.DefaultDict, (entries,), {}, default_factory=factory)
 
 
 @means(collections.Counter)
 @_where_needed
-def counter(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    return _filled(s, containers.Counter, args, kwargs)
+def counter(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    return _filled(state, containers.Counter, args, kwargs)
 
 
 @means(collections.deque)
 @_where_needed
-def deque(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def deque(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``deque(items, maxlen)``."""
     given = {**dict(zip(("iterable", "maxlen"), args, strict=False)), **kwargs}
     maxlen = given.get("maxlen", Constant(None))
     box = RecordValue(Deque, ("entries", "maxlen"), (ListValue(()), maxlen))
     if "iterable" not in given:
         return box
-    with s.kept(box) as kept:
-        apply(s, read_attribute(s, box, "extend"), (given["iterable"],), {})
+    with state.kept(box) as kept:
+        apply(state, read_attribute(state, box, "extend"), (given["iterable"],), {})
         return kept.box
 
 
 # ------------------------------------------------------------------------------ inside
 def _makes(cls: type) -> Callable[..., AbstractValue]:
-    def make(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue:
-        return construct(s, cls, None, args, kwargs)
+    def make(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue:
+        return construct(state, cls, None, args, kwargs)
 
     return make
 
@@ -140,26 +140,26 @@ for _cls in (containers.Mapping, containers.Keys, containers.Values, containers.
 
 
 @means(containers.place_of)
-def place_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def place_of(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Where the value of a key stands; KeyError where there is none."""
-    return s.emit(operator.getitem, args[0], s.arg(args[1]), type=INT)
+    return state.emit(operator.getitem, args[0], state.arg(args[1]), type=INT)
 
 
 @means(containers.value_of)
-def value_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def value_of(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``mapping[key]``: what was stored there last, or what stands at the place of the key."""
     mapping, key = args
     assert isinstance(mapping, RecordValue)
     places, entries, *_ = mapping.items
-    latest = s.dicts.latest.get(entries) if isinstance(entries, Value) else None
-    if latest is not None and latest.places is places and latest.key == s.arg(key):
+    latest = state.dicts.latest.get(entries) if isinstance(entries, Value) else None
+    if latest is not None and latest.places is places and latest.key == state.arg(key):
         return latest.value
-    place = s.emit(operator.getitem, places, s.arg(key), type=INT)
-    return getitem(s, read_attribute(s, mapping, "entries"), place)
+    place = state.emit(operator.getitem, places, state.arg(key), type=INT)
+    return getitem(state, read_attribute(state, mapping, "entries"), place)
 
 
 @means(containers.remember)
-def remember(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def remember(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Note what was stored last; an array that was made in this block is held nowhere else."""
     mapping, key, place, value = args
     assert isinstance(mapping, RecordValue)
@@ -168,70 +168,70 @@ def remember(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         return Constant(None)
     if not isinstance(value.type, Numeric):  # type: ignore[union-attr]
         return Constant(None)
-    object_ = _made_here(s, entries, value)  # type: ignore[arg-type]
-    s.dicts.latest[entries] = Latest(places, s.arg(key), place, value, object_)  # type: ignore
+    object_ = _made_here(state, entries, value)  # type: ignore[arg-type]
+    state.dicts.latest[entries] = Latest(places, state.arg(key), place, value, object_)  # type: ignore
     return Constant(None)
 
 
-def _made_here(s: Machine, entries: Value, value: Value) -> Value | None:
+def _made_here(state: Machine, entries: Value, value: Value) -> Value | None:
     """Return the array that a value is, if this block makes it and the list has got it just now."""
-    found = origin(s, value)
+    found = origin(state, value)
     if not found.is_exact or found.steps or len(found.objects) != 1:
         return None
     (object_,) = found.objects
-    made = any(object_ in op.results for op in s.builder.ops)
-    before = next(op for op in reversed(s.builder.ops) if entries in op.results)
+    made = any(object_ in op.results for op in state.builder.ops)
+    before = next(op for op in reversed(state.builder.ops) if entries in op.results)
     assert isinstance(before, Call)
     earlier = before.args[0]
     assert isinstance(earlier, Value)
-    return object_ if made and object_ not in origin(s, earlier).everything else None
+    return object_ if made and object_ not in origin(state, earlier).everything else None
 
 
 @means(containers.drop)
-def drop(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def drop(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Take out an item that is certainly there."""
-    take_out(s, as_value(s, args[0]), args[1])
+    take_out(state, as_value(state, args[0]), args[1])
     return Constant(None)
 
 
 @means(containers.to_keep)
-def to_keep(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def to_keep(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Store an entry into a dict; an empty one may get any key."""
     (box,) = args
-    return opened(s, box) if isinstance(box, DictValue) and not box.keys else box
+    return opened(state, box) if isinstance(box, DictValue) and not box.keys else box
 
 
 @means(containers.copied)
-def copied(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def copied(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Return a dict or deque of its own with the same items."""
     (box,) = args
     assert isinstance(box, RecordValue)
     parts = (
-        as_copy(s, part) if name in FIELDS else part
+        as_copy(state, part) if name in FIELDS else part
         for name, part in zip(box.keys, box.items, strict=True)
     )
     return RecordValue(box.cls, box.keys, tuple(parts))
 
 
 @means(primitives.build_places)
-def build_places(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    return s.build_places()
+def build_places(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    return state.build_places()
 
 
 @means(primitives.keys_of)
-def keys_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def keys_of(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Return the keys, in their order: where they carry a derivative, it would be lost."""
-    if s.is_active(args[0]):
-        s.refuse(
+    if state.is_active(args[0]):
+        state.refuse(
             errors.UnsupportedTypeError,
             "cannot differentiate through the keys of a dict",
             why="a key stands for a place, and this one depends on the differentiated arguments.",
             help=("keep the number in the value, too:  d[k] = (x, v)",),
         )
-    return s.keys_of(args[0])
+    return state.keys_of(args[0])
 
 
 @means(primitives.in_order)
-def in_order(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def in_order(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Return the places, in the order of the keys."""
-    return s.in_order(args[0])
+    return state.in_order(args[0])

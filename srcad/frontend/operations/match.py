@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import collections.abc
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -52,11 +53,11 @@ class Reading:
 
 
 @abbreviates(ast.Match)
-def conditionals(s: Machine, node: ast.Match) -> list[ast.stmt]:
+def conditionals(state: Machine, node: ast.Match) -> list[ast.stmt]:
     """Return the conditionals that a ``match`` stands for; the subject is read here, once."""
-    subject = evaluate(s, node.subject)
+    subject = evaluate(state, node.subject)
     if isinstance(subject, Value):
-        subject = s.box(subject)
+        subject = state.box(subject)
     chain: list[ast.stmt] = []
     for case in reversed(node.cases):
         chain = [_conditional(case, subject, chain)]
@@ -66,20 +67,20 @@ def conditionals(s: Machine, node: ast.Match) -> list[ast.stmt]:
 def _conditional(case: ast.match_case, subject: AbstractValue, orelse: list[ast.stmt]) -> ast.If:
     found = Reading()
 
-    def holds(s: Machine) -> AbstractValue:
-        take_apart(s, found, case.pattern, lambda: subject)
+    def holds(state: Machine) -> AbstractValue:
+        take_apart(state, found, case.pattern, lambda: subject)
         if case.guard is None:
-            return _all(s, found.questions)
-        return _all(s, [*found.questions, lambda: guard(s)])
+            return _all(state, found.questions)
+        return _all(state, [*found.questions, lambda: guard(state)])
 
-    def guard(s: Machine) -> AbstractValue:
-        bind_captures(s)
+    def guard(state: Machine) -> AbstractValue:
+        bind_captures(state)
         assert case.guard is not None
-        return evaluate(s, case.guard)
+        return evaluate(state, case.guard)
 
-    def bind_captures(s: Machine) -> AbstractValue:
+    def bind_captures(state: Machine) -> AbstractValue:
         for name, part in found.captures.items():
-            bind(s, name, part())
+            bind(state, name, part())
         return Constant(None)
 
     body = case.body
@@ -92,90 +93,93 @@ def _conditional(case: ast.match_case, subject: AbstractValue, orelse: list[ast.
     return made
 
 
-def _all(s: Machine, questions: list[Part]) -> AbstractValue:
+def _all(state: Machine, questions: list[Part]) -> AbstractValue:
     """Return the answers in order, each asked only if the one before was yes."""
     if not questions:
         return Constant(True)
     first = questions[0]()
-    known_truth = truth(s, first)
+    known_truth = truth(state, first)
     if len(questions) == 1 or known_truth is False:
         return first if known_truth is None else Constant(known_truth)
     if known_truth is True:
-        return _all(s, questions[1:])
-    return choose(s, s.atom(first), lambda: _all(s, questions[1:]), lambda: Constant(False))
+        return _all(state, questions[1:])
+    return choose(
+        state, state.atom(first), lambda: _all(state, questions[1:]), lambda: Constant(False)
+    )
 
 
 # ------------------------------------------------------------------------------ patterns
-def take_apart(s: Machine, found: Reading, pattern: ast.pattern, part: Part) -> None:
+def take_apart(state: Machine, found: Reading, pattern: ast.pattern, part: Part) -> None:
     """Take one pattern apart; `part` reads what it is matched against."""
     match pattern:
         case ast.MatchValue(value=value):
-            found.questions.append(lambda: compare(s, ast.Eq(), part(), evaluate(s, value)))
+            found.questions.append(lambda: compare(state, ast.Eq(), part(), evaluate(state, value)))
         case ast.MatchSingleton(value=constant):
-            found.questions.append(lambda: compare(s, ast.Is(), part(), Constant(constant)))
+            found.questions.append(lambda: compare(state, ast.Is(), part(), Constant(constant)))
         case ast.MatchAs(pattern=inner, name=name):
             if inner is not None:
-                take_apart(s, found, inner, part)
+                take_apart(state, found, inner, part)
             if name is not None:
                 found.captures[name] = part
         case ast.MatchOr():
-            _either(s, found, pattern, part)
+            _either(state, found, pattern, part)
         case ast.MatchSequence():
-            _sequence(s, found, pattern, part)
+            _sequence(state, found, pattern, part)
         case ast.MatchMapping():
-            _mapping(s, found, pattern, part)
+            _mapping(state, found, pattern, part)
         case ast.MatchClass():
-            _instance(s, found, pattern, part)
+            _instance(state, found, pattern, part)
 
 
-def _either(s: Machine, found: Reading, pattern: ast.MatchOr, part: Part) -> None:
+def _either(state: Machine, found: Reading, pattern: ast.MatchOr, part: Part) -> None:
     """Match ``a | b``; the names of the alternative are bound when all of it has matched."""
     readings = [Reading() for _ in pattern.patterns]
     names: dict[str, None] = {}
     for reading, inner in zip(readings, pattern.patterns, strict=True):
-        take_apart(s, reading, inner, part)
+        take_apart(state, reading, inner, part)
         names.update(dict.fromkeys(reading.captures))
 
     def matched(reading: Reading) -> AbstractValue:
         for name, read in reading.captures.items():
-            s.frame.env[_aside(name)] = read()
+            state.frame.env[_aside(name)] = read()
         return Constant(True)
 
     def attempt(index: int) -> AbstractValue:
         reading = readings[index]
-        answer = _all(s, [*reading.questions, lambda: matched(reading)])
-        known_truth = truth(s, answer)
+        answer = _all(state, [*reading.questions, lambda: matched(reading)])
+        known_truth = truth(state, answer)
         if known_truth is True or index + 1 == len(readings):
             return answer
         if known_truth is False:
             return attempt(index + 1)
-        return choose(s, s.atom(answer), lambda: Constant(True), lambda: attempt(index + 1))
+        return choose(state, state.atom(answer), lambda: Constant(True), lambda: attempt(index + 1))
 
     found.questions.append(lambda: attempt(0))
     for name in names:
-        found.captures[name] = lambda name=name: s.frame.env.pop(_aside(name))  # type: ignore[misc]
+        found.captures[name] = lambda name=name: state.frame.env.pop(_aside(name))  # type: ignore[misc]
 
 
 def _aside(name: str) -> str:
     return f"%match {name}"
 
 
-def _sequence(s: Machine, found: Reading, pattern: ast.MatchSequence, part: Part) -> None:
+def _sequence(state: Machine, found: Reading, pattern: ast.MatchSequence, part: Part) -> None:
     """Match ``[a, *rest, b]``."""
     parts = pattern.patterns
     star = next((k for k, p in enumerate(parts) if isinstance(p, ast.MatchStar)), None)
     fixed = len(parts) - (star is not None)
     wanted = ast.Eq() if star is None else ast.GtE()
-    found.questions.append(lambda: _is_a(s, part(), _is_sequence))
-    found.questions.append(lambda: compare(s, wanted, length(s, part()), Constant(fixed)))
+    found.questions.append(lambda: _is_a(state, part(), _is_sequence))
+    found.questions.append(lambda: compare(state, wanted, length(state, part()), Constant(fixed)))
     for k, inner in enumerate(parts):
         if isinstance(inner, ast.MatchStar):
             after = len(parts) - k - 1
             if inner.name is not None:
-                found.captures[inner.name] = lambda k=k, n=after: _middle(s, part(), k, n)  # type: ignore[misc]
+                found.captures[inner.name] = lambda k=k, n=after: _middle(state, part(), k, n)  # type: ignore[misc]
             continue
         position = k if star is None or k < star else k - len(parts)
-        take_apart(s, found, inner, lambda p=position: getitem(s, _plain(part()), Constant(p)))  # type: ignore[misc]
+        item: Part = functools.partial(_item_at, state, part, position)
+        take_apart(state, found, inner, item)
 
 
 def _plain(box: AbstractValue) -> AbstractValue:
@@ -183,13 +187,13 @@ def _plain(box: AbstractValue) -> AbstractValue:
     return TupleValue(box.items) if isinstance(box, RecordValue) else box
 
 
-def _middle(s: Machine, box: AbstractValue, before: int, after: int) -> AbstractValue:
+def _middle(state: Machine, box: AbstractValue, before: int, after: int) -> AbstractValue:
     """Return the list that a star captures."""
     stop = Constant(-after if after else None)
     if isinstance(box, Value):
-        items = getitem(s, box, SliceValue(Constant(before), stop, Constant(None)))
-        return s.emit(list, items, type=Opaque(list)) if _is_opaque(items) else items
-    items_ = spread(s, box)
+        items = getitem(state, box, SliceValue(Constant(before), stop, Constant(None)))
+        return state.emit(list, items, type=Opaque(list)) if _is_opaque(items) else items
+    items_ = spread(state, box)
     return ListValue(items_[before : len(items_) - after])
 
 
@@ -197,25 +201,34 @@ def _is_opaque(box: AbstractValue) -> bool:
     return isinstance(box, Value) and isinstance(box.type, Opaque)
 
 
-def _mapping(s: Machine, found: Reading, pattern: ast.MatchMapping, part: Part) -> None:
+def _item_at(state: Machine, part: Part, position: int) -> AbstractValue:
+    return getitem(state, _plain(part()), Constant(position))
+
+
+def _item_of(state: Machine, part: Part, key: ast.expr) -> AbstractValue:
+    return getitem(state, part(), evaluate(state, key))
+
+
+def _mapping(state: Machine, found: Reading, pattern: ast.MatchMapping, part: Part) -> None:
     """``{key: pattern, **rest}``."""
-    found.questions.append(lambda: _is_a(s, part(), _is_mapping))
+    found.questions.append(lambda: _is_a(state, part(), _is_mapping))
     for key, inner in zip(pattern.keys, pattern.patterns, strict=True):
         found.questions.append(
-            lambda key=key: compare(s, ast.In(), evaluate(s, key), part())  # type: ignore[misc]
+            lambda key=key: compare(state, ast.In(), evaluate(state, key), part())  # type: ignore[misc]
         )
-        take_apart(s, found, inner, lambda key=key: getitem(s, part(), evaluate(s, key)))  # type: ignore[misc]
+        item: Part = functools.partial(_item_of, state, part, key)
+        take_apart(state, found, inner, item)
     if pattern.rest is not None:
-        found.captures[pattern.rest] = lambda: _remaining(s, pattern, part())
+        found.captures[pattern.rest] = lambda: _remaining(state, pattern, part())
 
 
-def _remaining(s: Machine, pattern: ast.MatchMapping, box: AbstractValue) -> AbstractValue:
+def _remaining(state: Machine, pattern: ast.MatchMapping, box: AbstractValue) -> AbstractValue:
     """Return the entries of a mapping that the pattern does not name."""
-    named = [known(s, evaluate(s, key), "a key", key) for key in pattern.keys]
+    named = [known(state, evaluate(state, key), "a key", key) for key in pattern.keys]
     if isinstance(box, DictValue):
         pairs = [p for p in zip(box.keys, box.items, strict=True) if p[0] not in named]
         return DictValue(tuple(k for k, _ in pairs), tuple(b for _, b in pairs))
-    return s.refuse(
+    return state.refuse(
         errors.UnsupportedSyntaxError,
         "cannot capture the rest of this mapping",
         node=pattern,
@@ -224,16 +237,16 @@ def _remaining(s: Machine, pattern: ast.MatchMapping, box: AbstractValue) -> Abs
     )
 
 
-def _instance(s: Machine, found: Reading, pattern: ast.MatchClass, part: Part) -> None:
+def _instance(state: Machine, found: Reading, pattern: ast.MatchClass, part: Part) -> None:
     """``Class(a, b, name=c)``."""
-    cls = known(s, evaluate(s, pattern.cls), "a class", pattern.cls)
-    found.questions.append(lambda: apply(s, Constant(isinstance), (part(), Constant(cls)), {}))
+    cls = known(state, evaluate(state, pattern.cls), "a class", pattern.cls)
+    found.questions.append(lambda: apply(state, Constant(isinstance), (part(), Constant(cls)), {}))
     positional = list(pattern.patterns)
     if positional and cls in WHOLE:
-        take_apart(s, found, positional.pop(0), part)
+        take_apart(state, found, positional.pop(0), part)
     names = [*getattr(cls, "__match_args__", ())[: len(positional)], *pattern.kwd_attrs]
     if len(names) != len(positional) + len(pattern.kwd_attrs):
-        s.refuse(
+        state.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot match {label(cls)!r} with {len(pattern.patterns)} positions",
             node=pattern,
@@ -241,23 +254,23 @@ def _instance(s: Machine, found: Reading, pattern: ast.MatchClass, part: Part) -
             help=("match by name:  Class(name=pattern)",),
         )
     for name, inner in zip(names, [*positional, *pattern.kwd_patterns], strict=True):
-        read = _attribute(s, name, part)
+        read = _attribute(state, name, part)
         found.questions.append(
-            lambda name=name: apply(s, Constant(hasattr), (part(), Constant(name)), {})  # type: ignore[misc]
+            lambda name=name: apply(state, Constant(hasattr), (part(), Constant(name)), {})  # type: ignore[misc]
         )
-        take_apart(s, found, inner, read)
+        take_apart(state, found, inner, read)
 
 
-def _attribute(s: Machine, name: str, part: Part) -> Part:
-    return lambda: attribute(s, part(), name)
+def _attribute(state: Machine, name: str, part: Part) -> Part:
+    return lambda: attribute(state, part(), name)
 
 
 # ------------------------------------------------------------------------------ questions
-def _is_a(s: Machine, box: AbstractValue, test: Callable[[Any], bool]) -> AbstractValue:
+def _is_a(state: Machine, box: AbstractValue, test: Callable[[Any], bool]) -> AbstractValue:
     """Return True if the subject is a sequence, or a mapping, in the sense of ``match``."""
     for example in _examples(box):
         return Constant(test(example))
-    return s.emit(test, box, type=BOOL)
+    return state.emit(test, box, type=BOOL)
 
 
 def _examples(box: AbstractValue) -> Iterator[Any]:

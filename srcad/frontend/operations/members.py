@@ -28,10 +28,10 @@ from srcad.types.sources import Path
 from srcad.types.structures import Opaque
 
 
-def of_bases(s: Machine, box: Super, name: str) -> AbstractValue:
+def of_bases(state: Machine, box: Super, name: str) -> AbstractValue:
     """Return a member of the classes behind the one that a method belongs to."""
     owner = box.box
-    cls, start = _class_of(s, owner)
+    cls, start = _class_of(state, owner)
     order = cls.__mro__
     for k, base in enumerate(order[order.index(box.cls) + 1 :] if box.cls in order else ()):
         if name in vars(base):
@@ -42,69 +42,75 @@ def of_bases(s: Machine, box: Super, name: str) -> AbstractValue:
                 return Constant(found)
             if found is object.__getattribute__:
                 return BoundValue(Constant(found), (owner,))
-            return member(s, owner, found, path)
-    return raises(s, AttributeError, f"'super' object has no attribute {name!r}")
+            return member(state, owner, found, path)
+    return raises(state, AttributeError, f"'super' object has no attribute {name!r}")
 
 
-def _class_of(s: Machine, owner: AbstractValue) -> tuple[type, Path | None]:
+def _class_of(state: Machine, owner: AbstractValue) -> tuple[type, Path | None]:
     """Return the class of an object, or the class that a class method got.
 
     And how it is reached.
     """
     if isinstance(owner, RecordValue):
-        return owner.cls, class_path(s, owner)
+        return owner.cls, class_path(state, owner)
     if not isinstance(owner, Constant):
         return object, None
     if isinstance(owner.value, type):
         return owner.value, owner.path
-    return type(owner.value), class_path(s, owner)
+    return type(owner.value), class_path(state, owner)
 
 
-def member(s: Machine, box: AbstractValue, found: Any, path: Path | None) -> AbstractValue:
+def member(state: Machine, box: AbstractValue, found: Any, path: Path | None) -> AbstractValue:
     """Return a member of a class, read through an object; `path` leads to it at the call."""
     is_class = isinstance(box, Constant) and isinstance(box.value, type)
     if isinstance(found, property):
-        getter = value_of_object(s, found.fget, None if path is None else (*path, ("attr", "fget")))
+        getter = value_of_object(
+            state, found.fget, None if path is None else (*path, ("attr", "fget"))
+        )
         return MethodValue(BoundValue(getter, (box,)), "__property__")
     if isinstance(found, types.FunctionType):
-        function = value_of_object(s, found, path)
+        function = value_of_object(state, found, path)
         return function if is_class else BoundValue(function, (box,))
     if isinstance(found, _lru_cache_wrapper) and not is_class:
-        return BoundValue(value_of_object(s, found, path), (box,))
+        return BoundValue(value_of_object(state, found, path), (box,))
     if isinstance(found, cached_property):
-        return _computed_once(s, box, found, path)
+        return _computed_once(state, box, found, path)
     if isinstance(found, staticmethod):
-        return value_of_object(s, found.__func__, path)
+        return value_of_object(state, found.__func__, path)
     if isinstance(found, classmethod):
         here = None if path is None else (*path, ("attr", "__func__"))
-        return BoundValue(value_of_object(s, found.__func__, here), (Constant(*_class_of(s, box)),))
-    return value_of_object(s, found, path)
+        return BoundValue(
+            value_of_object(state, found.__func__, here), (Constant(*_class_of(state, box)),)
+        )
+    return value_of_object(state, found, path)
 
 
-def _computed_once(s: Machine, box: AbstractValue, found: Any, path: Path | None) -> AbstractValue:
+def _computed_once(
+    state: Machine, box: AbstractValue, found: Any, path: Path | None
+) -> AbstractValue:
     here = None if path is None else (*path, ("attr", "func"))
-    with s.kept(box) as kept:
-        value = apply(s, value_of_object(s, found.func, here), (box,), {})
-    set_field(s, kept.box, found.attrname, value)
+    with state.kept(box) as kept:
+        value = apply(state, value_of_object(state, found.func, here), (box,), {})
+    set_field(state, kept.box, found.attrname, value)
     return value
 
 
-def of_class_object(s: Machine, box: Constant, name: str) -> AbstractValue:
+def of_class_object(state: Machine, box: Constant, name: str) -> AbstractValue:
     """Return a member of a class of the user's, read through the class itself."""
     path = (*(box.path or ()), ("attr", name))
-    held_under(s, box, name)
+    held_under(state, box, name)
     found = inspect.getattr_static(box.value, name)
     if isinstance(found, types.GetSetDescriptorType | types.MemberDescriptorType):
         found = getattr(box.value, name)  # what every class has, as __name__ and __mro__
     if isinstance(found, classmethod):
-        function = value_of_object(s, found.__func__, (*path, ("attr", "__func__")))
+        function = value_of_object(state, found.__func__, (*path, ("attr", "__func__")))
         return BoundValue(function, (box,))
     if isinstance(found, staticmethod | types.FunctionType):
-        return value_of_object(s, getattr(box.value, name), path)
-    return value_of_object(s, getattr(box.value, name) if callable(found) else found, path)
+        return value_of_object(state, getattr(box.value, name), path)
+    return value_of_object(state, getattr(box.value, name) if callable(found) else found, path)
 
 
-def of_class(s: Machine, box: Constant, name: str) -> AbstractValue | None:
+def of_class(state: Machine, box: Constant, name: str) -> AbstractValue | None:
     """Return a method or property that the class of an object defines in Python.
 
     None where the object itself has an attribute of this name that goes first.
@@ -115,31 +121,31 @@ def of_class(s: Machine, box: Constant, name: str) -> AbstractValue | None:
         return None
     if isinstance(found_static, types.FunctionType):
         function_path = (*path, ("attr", name), ("attr", "__func__"))
-        s.guard(function_path, "code", found_static)
+        state.guard(function_path, "code", found_static)
         return BoundValue(Constant(found_static, function_path), (box,))
     cls_path = (*path, ("attr", "__class__"))
     if isinstance(found_static, classmethod):
         function = value_of_object(
-            s, found_static.__func__, (*path, ("attr", name), ("attr", "__func__"))
+            state, found_static.__func__, (*path, ("attr", name), ("attr", "__func__"))
         )
         return BoundValue(function, (Constant(type(value), cls_path),))
     if isinstance(found_static, staticmethod):
-        return value_of_object(s, found_static.__func__, (*path, ("attr", name)))
+        return value_of_object(state, found_static.__func__, (*path, ("attr", name)))
     if isinstance(found_static, property) and isinstance(found_static.fget, types.FunctionType):
         getter = value_of_object(
-            s, found_static.fget, (*cls_path, ("attr", name), ("attr", "fget"))
+            state, found_static.fget, (*cls_path, ("attr", name), ("attr", "fget"))
         )
         return MethodValue(BoundValue(getter, (box,)), "__property__")
     return None
 
 
-def held_under(s: Machine, box: Constant, name: str) -> Any:
+def held_under(state: Machine, box: Constant, name: str) -> Any:
     """Return an attribute of an object; a missing one raises at run time as in Python."""
     try:
         return getattr(box.value, name)
     except AttributeError as error:
-        s.guard(box.path, "lacks", name)
-        raises(s, AttributeError, str(error))
+        state.guard(box.path, "lacks", name)
+        raises(state, AttributeError, str(error))
 
 
 def is_own(value: Any, name: str) -> bool:
@@ -147,29 +153,31 @@ def is_own(value: Any, name: str) -> bool:
     return name in namespace(value)
 
 
-def _note_effects(s: Machine, function: Any, box: Constant) -> None:
+def _note_effects(state: Machine, function: Any, box: Constant) -> None:
     """Note what a function that is not read may change."""
     effects = effects_of(function, (box.value,), ("numpy", "scipy", "srcad"))
     if effects.names:
-        doubt(s, effects, label(function))
+        doubt(state, effects, label(function))
 
 
-def asked_at_call(s: Machine, box: Constant, name: str, what: Reader) -> AbstractValue:
+def asked_at_call(state: Machine, box: Constant, name: str, what: Reader) -> AbstractValue:
     """Return an attribute that a user's code makes, asked at the call as often as there.
 
     A function of Python is read instead where the use of what it returns needs that.
     """
-    if what.function is None or not s.inactive.are_read:
-        s.inactive.left = True
+    if what.function is None or not state.inactive.are_read:
+        state.inactive.left = True
         if what.function is not None:
-            _note_effects(s, what.function, box)
-        return s.box(s.field(s.atom(box), name, type=Opaque(), effect=True))
+            _note_effects(state, what.function, box)
+        return state.box(state.field(state.atom(box), name, type=Opaque(), effect=True))
     path = box.path
     if path is not None and not what.of_module:
         path = (*path, ("attr", "__class__"))
     if path is not None:
-        s.guard(box.path, "absent", name)
+        state.guard(box.path, "absent", name)
     function = value_of_object(
-        s, what.function, None if path is None else (*path, ("attr", what.name))
+        state, what.function, None if path is None else (*path, ("attr", what.name))
     )
-    return apply(s, function, (Constant(name),) if what.of_module else (box, Constant(name)), {})
+    return apply(
+        state, function, (Constant(name),) if what.of_module else (box, Constant(name)), {}
+    )

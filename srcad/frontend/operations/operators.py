@@ -64,29 +64,29 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 
 
 @evaluates(ast.BinOp)
-def binary(s: Machine, node: ast.BinOp) -> AbstractValue:
+def binary(state: Machine, node: ast.BinOp) -> AbstractValue:
     """``left op right``; a long chain is read from its left end without recursion."""
     chain: list[ast.BinOp] = [node]
     while isinstance(chain[-1].left, ast.BinOp):
         chain.append(chain[-1].left)
-    box = evaluate(s, chain[-1].left)
+    box = evaluate(state, chain[-1].left)
     for part in reversed(chain):
-        box, right = evaluate_next(s, box, part.right)
-        with s.at(part):
-            box = operate(s, BINARY[type(part.op)], box, right)
+        box, right = evaluate_next(state, box, part.right)
+        with state.at(part):
+            box = operate(state, BINARY[type(part.op)], box, right)
     return box
 
 
 def operate(
-    s: Machine, target: Callable[[Any, Any], Any], left: AbstractValue, right: AbstractValue
+    state: Machine, target: Callable[[Any, Any], Any], left: AbstractValue, right: AbstractValue
 ) -> AbstractValue:
     """Return a binary operation on boxes: folded where both are known, structural on sequences."""
     if isinstance(left, Choice):
-        return by_case(s, left, lambda part: operate(s, target, part, right))
+        return by_case(state, left, lambda part: operate(state, target, part, right))
     if isinstance(right, Choice):
-        return by_case(s, right, lambda part: operate(s, target, left, part))
-    s.use_as_number(left, right)
-    hidden = any(isinstance(b, Constant) and b.atom in s.hidden for b in (left, right))
+        return by_case(state, right, lambda part: operate(state, target, left, part))
+    state.use_as_number(left, right)
+    hidden = any(isinstance(b, Constant) and b.atom in state.hidden for b in (left, right))
     if (
         isinstance(left, Constant)
         and isinstance(right, Constant)
@@ -95,43 +95,43 @@ def operate(
     ):
         with suppress(Exception):  # it fails at the call, as in the plain call
             return Constant(target(left.value, right.value))
-    found = of_objects(s, target, left, right)
+    found = of_objects(state, target, left, right)
     if found is not None:
         return found
     left, right = as_tuple(left), as_tuple(right)
-    _check_joined(s, left, right)
-    _check_joined(s, right, left)
-    found = _sequence_operation(s, target, left, right) or _filled(s, target, left, right)
+    _check_joined(state, left, right)
+    _check_joined(state, right, left)
+    found = _sequence_operation(state, target, left, right) or _filled(state, target, left, right)
     if found is not None:
         return found
     for box in (left, right):
         if isinstance(
             box, TupleValue | DictValue | RecordValue | FunctionValue | IteratorValue
         ) or (isinstance(box, ListValue) and not isinstance(_other(box, left, right), Value)):
-            return _structured_operand(s, target, left, right)
+            return _structured_operand(state, target, left, right)
     type_ = OPAQUE if is_left_to_a_class(target, left, right) else None
-    return s.box(s.emit(target, left, right, type=type_))
+    return state.box(state.emit(target, left, right, type=type_))
 
 
 def _filled(
-    s: Machine, target: Any, left: AbstractValue, right: AbstractValue
+    state: Machine, target: Any, left: AbstractValue, right: AbstractValue
 ) -> AbstractValue | None:
     """``template % values`` or ``text + text``; None where the left operand is no text."""
     text = text_class(left)
     joins = target is operator.add and text == text_class(right)
     if text is not None and (joins or target is operator.mod):
-        return s.emit(target, left, right, effect=not joins, type=Opaque(text))
+        return state.emit(target, left, right, effect=not joins, type=Opaque(text))
     unknown = isinstance(left, Value) and isinstance(left.type, Opaque)
     if unknown and isinstance(right, Constant) and target is operator.mod:
-        return s.box(s.emit(target, left, right, effect=True))
+        return state.box(state.emit(target, left, right, effect=True))
     return None
 
 
-def _check_joined(s: Machine, one: AbstractValue, other: AbstractValue) -> None:
+def _check_joined(state: Machine, one: AbstractValue, other: AbstractValue) -> None:
     """Refuse an active list beside a value of unknown type: a list or an array."""
     unknown = isinstance(one, Value) and isinstance(one.type, Opaque)
-    if unknown and s.is_active(other) and (is_list(other) or isinstance(other, TupleValue)):
-        s.refuse(
+    if unknown and state.is_active(other) and (is_list(other) or isinstance(other, TupleValue)):
+        state.refuse(
             errors.UnsupportedTypeError,
             "cannot tell what is joined or added here",
             why="one operand is a list; of the other only the call knows what it is.",
@@ -144,13 +144,13 @@ def _other(box: AbstractValue, left: AbstractValue, right: AbstractValue) -> Abs
 
 
 def _structured_operand(
-    s: Machine, target: Any, left: AbstractValue, right: AbstractValue
+    state: Machine, target: Any, left: AbstractValue, right: AbstractValue
 ) -> AbstractValue:
     """Apply an operator to a tuple, list or dict: a method of Python's, or NumPy's."""
     if target is operator.or_ and isinstance(left, DictValue) and isinstance(right, DictValue):
         merged = dict(zip((*left.keys, *right.keys), (*left.items, *right.items), strict=True))
         return DictValue(tuple(merged), tuple(merged.values()))
-    return s.box(s.emit(target, left, right))
+    return state.box(state.emit(target, left, right))
 
 
 def _folds(left: Constant, right: Constant) -> bool:
@@ -163,19 +163,19 @@ def _folds(left: Constant, right: Constant) -> bool:
 
 
 def _sequence_operation(
-    s: Machine, target: Any, left: AbstractValue, right: AbstractValue
+    state: Machine, target: Any, left: AbstractValue, right: AbstractValue
 ) -> AbstractValue | None:
     for kind in (TupleValue, ListValue):
         if target is operator.add and isinstance(left, kind) and isinstance(right, kind):
             return kind((*left.items, *right.items))
     if target is operator.add and is_list(left) and is_list(right):
-        return lists.concatenated(s, left, right)
+        return lists.concatenated(state, left, right)
     if target is operator.mul:
-        return _repeated(s, left, right)
+        return _repeated(state, left, right)
     return None
 
 
-def _repeated(s: Machine, left: AbstractValue, right: AbstractValue) -> AbstractValue | None:
+def _repeated(state: Machine, left: AbstractValue, right: AbstractValue) -> AbstractValue | None:
     """``items * count``."""
     sequences = (TupleValue, ListValue)
     items, count = (left, right) if is_list(left) or isinstance(left, sequences) else (right, left)
@@ -187,42 +187,42 @@ def _repeated(s: Machine, left: AbstractValue, right: AbstractValue) -> Abstract
     whole = isinstance(type_, Numeric) and type_.is_scalar and type_.kind in "iu"
     if not is_list(items) or not (whole or isinstance(times, int)):
         return None
-    holder = s.atom(items)
-    if s.is_active(items):
-        result = apply(s, Constant(builtins.multiplied), (items, count), {})
+    holder = state.atom(items)
+    if state.is_active(items):
+        result = apply(state, Constant(builtins.multiplied), (items, count), {})
     else:
-        result = s.emit(operator.mul, holder, count)
+        result = state.emit(operator.mul, holder, count)
     if isinstance(result, Value):
-        note_container(s, result)
-        note_repeated(s, result, holder)
+        note_container(state, result)
+        note_repeated(state, result, holder)
     return result
 
 
 @evaluates(ast.UnaryOp)
-def unary(s: Machine, node: ast.UnaryOp) -> AbstractValue:
+def unary(state: Machine, node: ast.UnaryOp) -> AbstractValue:
     """``-x``, ``+x``, ``~x``, ``not x``."""
-    return _unary(s, node.op, evaluate(s, node.operand))
+    return _unary(state, node.op, evaluate(state, node.operand))
 
 
-def _unary(s: Machine, op: ast.unaryop, operand: AbstractValue) -> AbstractValue:
+def _unary(state: Machine, op: ast.unaryop, operand: AbstractValue) -> AbstractValue:
     if isinstance(operand, Choice):
-        return asked(s, operand, lambda part: _unary(s, op, part))
+        return asked(state, operand, lambda part: _unary(state, op, part))
     name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}.get(type(op))
-    own = special(s, operand, name) if name is not None else None
+    own = special(state, operand, name) if name is not None else None
     if own is not None:
         return own
     if isinstance(op, ast.Not):
-        known = truth(s, operand)
-        return Constant(not known) if known is not None else negation(s, operand)
+        known = truth(state, operand)
+        return Constant(not known) if known is not None else negation(state, operand)
     target = UNARY[type(op)]
-    s.use_as_number(operand)
+    state.use_as_number(operand)
     if (
         isinstance(operand, Constant)
-        and operand.atom not in s.hidden
+        and operand.atom not in state.hidden
         and (isinstance(operand.value, int) or is_static_number(operand))
     ):
         try:
             return Constant(target(operand.value))
         except TypeError as error:
-            raises(s, TypeError, str(error))
-    return s.box(s.emit(target, operand))
+            raises(state, TypeError, str(error))
+    return state.box(state.emit(target, operand))

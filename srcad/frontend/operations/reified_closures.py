@@ -24,11 +24,11 @@ from srcad.types.structures import Opaque
 
 
 @reifies(FunctionValue)
-def runtime_function(s: Machine, box: FunctionValue) -> Value:
+def runtime_function(state: Machine, box: FunctionValue) -> Value:
     """Return the value of a local function that nothing differentiates."""
-    surroundings = _surroundings(s, box)
-    if s.is_active(*surroundings.values(), *box.defaults):
-        s.refuse(
+    surroundings = _surroundings(state, box)
+    if state.is_active(*surroundings.values(), *box.defaults):
+        state.refuse(
             errors.UnsupportedTypeError,
             f"cannot hand the local function {box.name!r} to code that srcad does not read",
             why="it depends on the differentiated arguments, and what calls it (a solver, an "
@@ -41,34 +41,36 @@ def runtime_function(s: Machine, box: FunctionValue) -> Value:
                 "or write the steps of the solver out, as a loop in Python",
             ),
         )
-    return _made(s, box, surroundings)
+    return _made(state, box, surroundings)
 
 
-def stopped_function(s: Machine, box: FunctionValue) -> Atom:
+def stopped_function(state: Machine, box: FunctionValue) -> Atom:
     """Return the same of one that takes what it reads for constant.
 
     Made once if it reads nothing.
     """
-    surroundings = _surroundings(s, box)
+    surroundings = _surroundings(state, box)
     if not surroundings and not box.defaults and not any(box.kw_defaults):
         function = _factory(box, ())()
         if isinstance(box.node, ast.FunctionDef):
             made_of(function, box.node)
         return Const(function)
-    return _made(s, box, {name: constant_of(s, read) for name, read in surroundings.items()})
+    return _made(
+        state, box, {name: constant_of(state, read) for name, read in surroundings.items()}
+    )
 
 
-def _made(s: Machine, box: FunctionValue, surroundings: dict[str, AbstractValue]) -> Value:
+def _made(state: Machine, box: FunctionValue, surroundings: dict[str, AbstractValue]) -> Value:
     factory = _factory(box, tuple(surroundings))
-    values = [s.atom(b) for b in surroundings.values()]
-    return s.apply(Const(factory), *values, effect=True, type=Opaque())
+    values = [state.atom(b) for b in surroundings.values()]
+    return state.apply(Const(factory), *values, effect=True, type=Opaque())
 
 
-def _surroundings(s: Machine, box: FunctionValue) -> dict[str, AbstractValue]:
+def _surroundings(state: Machine, box: FunctionValue) -> dict[str, AbstractValue]:
     """Return the free variables of a local function."""
-    outer = around(s, box)
+    outer = around(state, box)
     names = _free_names(box, outer)
-    return {name: read for name in names if (read := _read(s, outer, name))}
+    return {name: read for name in names if (read := _read(state, outer, name))}
 
 
 def _free_names(box: FunctionValue, frame: Frame | None) -> list[str]:
@@ -81,12 +83,12 @@ def _free_names(box: FunctionValue, frame: Frame | None) -> list[str]:
     return [name for name in read_counts(box.node) if name in bound and name not in own]
 
 
-def _read(s: Machine, outer: Frame, name: str) -> AbstractValue | None:
-    s.frames.append(outer)
+def _read(state: Machine, outer: Frame, name: str) -> AbstractValue | None:
+    state.frames.append(outer)
     try:
-        found = value_of_name(s, name)
+        found = value_of_name(state, name)
     finally:
-        s.frames.pop()
+        state.frames.pop()
     return None if isinstance(found, Unbound) else found
 
 

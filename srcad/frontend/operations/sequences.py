@@ -47,39 +47,39 @@ class Sequences:
     backward: bool = False
     segments: tuple[Atom, ...] = ()
 
-    def target(self, s: Machine, node: ast.expr | None = None) -> AbstractValue:
+    def target(self, state: Machine, node: ast.expr | None = None) -> AbstractValue:
         """Return the box that the loop's target is bound to in an iteration."""
-        return self.make([s.box(item) for item in self.items])
+        return self.make([state.box(item) for item in self.items])
 
 
-def sequences(s: Machine, box: AbstractValue, node: ast.AST | None = None) -> Sequences:
+def sequences(state: Machine, box: AbstractValue, node: ast.AST | None = None) -> Sequences:
     """Take an iterable apart."""
-    require_items(s, box)
+    require_items(state, box)
     if isinstance(box, IteratorValue) and box.kind == "reversed":
-        inner = _in_one_piece(s, sequences(s, box.parts[0], node))
+        inner = _in_one_piece(state, sequences(state, box.parts[0], node))
         return Sequences(inner.args, inner.items, inner.make, not inner.backward)
     if isinstance(box, IteratorValue) and box.kind == "zip":
-        parts = [sequences(s, _forward(s, part), node) for part in box.parts]
-        return _zipped([_in_one_piece(s, part) for part in parts])
+        parts = [sequences(state, _forward(state, part), node) for part in box.parts]
+        return _zipped([_in_one_piece(state, part) for part in parts])
     if isinstance(box, IteratorValue) and box.kind == "range":
-        arg = s.arg(box)
-        found = _one(s, arg, INT, False)
-        found.segments = tuple(s.atom(part) for part in box.segments)
+        arg = state.arg(box)
+        found = _one(state, arg, INT, False)
+        found.segments = tuple(state.atom(part) for part in box.segments)
         return found
     if isinstance(box, IteratorValue) and box.kind == "rows":
-        return _rows(s, box)
+        return _rows(state, box)
     if isinstance(box, TupleValue | ListValue):
-        value = s.atom(ListValue(box.items) if isinstance(box, TupleValue) else box)
+        value = state.atom(ListValue(box.items) if isinstance(box, TupleValue) else box)
         assert isinstance(value, Value)
-        return sequences(s, value, node)
+        return sequences(state, value, node)
     if isinstance(box, DictValue):
-        return sequences(s, ListValue(tuple(Constant(k) for k in box.keys)), node)
+        return sequences(state, ListValue(tuple(Constant(k) for k in box.keys)), node)
     if isinstance(box, Constant):
-        value = s.atom(box)
-        return _one(s, value, OPAQUE, False)
-    item = _item_type(s, box) if isinstance(box, Value) else None
+        value = state.atom(box)
+        return _one(state, value, OPAQUE, False)
+    item = _item_type(state, box) if isinstance(box, Value) else None
     if not isinstance(box, Value) or item is None:
-        s.refuse(
+        state.refuse(
             errors.UnsupportedTypeError,
             f"cannot loop over {described_value(box)}",
             node=node,
@@ -90,17 +90,17 @@ def sequences(s: Machine, box: AbstractValue, node: ast.AST | None = None) -> Se
                 else ("loop over a range, an array, a list or a tuple",)
             ),
         )
-    result = _one(s, box, item, box in s.active)
+    result = _one(state, box, item, box in state.active)
     if has_storage(result.items[0]):
-        s.origins[result.items[0]] = Origin(origin(s, box).everything, None)
+        state.origins[result.items[0]] = Origin(origin(state, box).everything, None)
     return result
 
 
-def _in_one_piece(s: Machine, part: Sequences) -> Sequences:
+def _in_one_piece(state: Machine, part: Sequences) -> Sequences:
     """Refuse a checkpointed range with others beside it: a loop over it alone is cut."""
     if not part.segments:
         return part
-    return s.refuse(
+    return state.refuse(
         errors.UnsupportedSyntaxError,
         "cannot loop over a checkpointed range together with something else",
         why="only a loop over the range alone is cut into segments.",
@@ -108,31 +108,31 @@ def _in_one_piece(s: Machine, part: Sequences) -> Sequences:
     )
 
 
-def _rows(s: Machine, box: IteratorValue) -> Sequences:
+def _rows(state: Machine, box: IteratorValue) -> Sequences:
     """Return the rows of an array as it is when their iteration starts.
 
     It is bound to a name of ours.
     """
     array, name = box.parts
     assert isinstance(name, Constant)
-    every = Display("range", (Const(0), s.atom(length(s, array)), Const(1)))
+    every = Display("range", (Const(0), state.atom(length(state, array)), Const(1)))
 
     def make(boxes: list[AbstractValue]) -> AbstractValue:
-        return getitem(s, s.frame.env[name.value], boxes[0])
+        return getitem(state, state.frame.env[name.value], boxes[0])
 
     return Sequences((every,), (Value(INT),), make)
 
 
-def _one(s: Machine, arg: Arg, item: Type, active: bool) -> Sequences:
+def _one(state: Machine, arg: Arg, item: Type, active: bool) -> Sequences:
     value = Value(item)
     if active:
-        s.active.add(value)
+        state.active.add(value)
     if isinstance(arg, Value) and isinstance(arg.type, ListOf) and holds_objects(item):
-        s.objects.elements[value] = Element(arg, None, s.builder.where)
+        state.objects.elements[value] = Element(arg, None, state.builder.where)
     return Sequences((arg,), (value,))
 
 
-def _item_type(s: Machine, box: Value) -> Type | None:
+def _item_type(state: Machine, box: Value) -> Type | None:
     match box.type:
         case ListOf(item):
             return freshened(item, keep_examples=True)
@@ -163,37 +163,39 @@ def _zipped(parts: list[Sequences]) -> Sequences:
     return Sequences(args, tuple(v for p in parts for v in p.items), make)
 
 
-def _forward(s: Machine, box: AbstractValue) -> AbstractValue:
+def _forward(state: Machine, box: AbstractValue) -> AbstractValue:
     """Inside ``zip`` a reversed sequence is turned round first."""
     if not isinstance(box, IteratorValue) or box.kind != "reversed":
         return box
-    inner = _forward(s, box.parts[0])
+    inner = _forward(state, box.parts[0])
     if isinstance(inner, IteratorValue) and inner.kind == "range":
         start, stop, step = inner.parts
-        count = s.emit(len, s.emit(range, start, stop, step))
-        last = s.box(
-            s.emit(
+        count = state.emit(len, state.emit(range, start, stop, step))
+        last = state.box(
+            state.emit(
                 operator.add,
                 start,
-                s.emit(operator.mul, s.emit(operator.sub, count, Constant(1)), step),
+                state.emit(operator.mul, state.emit(operator.sub, count, Constant(1)), step),
             )
         )
-        end = s.box(s.emit(operator.sub, start, step))
-        minus = Constant(-step.value) if isinstance(step, Constant) else s.emit(operator.neg, step)
+        end = state.box(state.emit(operator.sub, start, step))
+        minus = (
+            Constant(-step.value) if isinstance(step, Constant) else state.emit(operator.neg, step)
+        )
         return IteratorValue("range", (last, end, minus))
     if isinstance(inner, TupleValue | ListValue):
         return type(inner)(inner.items[::-1])
     whole = SliceValue(Constant(None), Constant(None), Constant(-1))
-    return s.emit(operator.getitem, inner, whole)
+    return state.emit(operator.getitem, inner, whole)
 
 
-def ordered(s: Machine, target: Any, *args: AbstractValue, type: Type) -> Value:
+def ordered(state: Machine, target: Any, *args: AbstractValue, type: Type) -> Value:
     """Return a question about an object that is not known, which calls around it may change."""
     unknown = any(isinstance(a, Value) and isinstance(a.type, Opaque) for a in args)
-    return s.emit(target, *args, effect=unknown, type=type if unknown else None)
+    return state.emit(target, *args, effect=unknown, type=type if unknown else None)
 
 
-def length(s: Machine, box: AbstractValue) -> AbstractValue:
+def length(state: Machine, box: AbstractValue) -> AbstractValue:
     """``len`` of an iterable."""
     if isinstance(box, TupleValue | ListValue | DictValue):
         return Constant(len(box.items))
@@ -201,7 +203,7 @@ def length(s: Machine, box: AbstractValue) -> AbstractValue:
         try:
             return Constant(len(box.value))
         except TypeError as error:
-            raises(s, TypeError, str(error))
+            raises(state, TypeError, str(error))
     if isinstance(box, IteratorValue):
         if box.kind == "range":
             start, stop, step = box.parts
@@ -211,6 +213,6 @@ def length(s: Machine, box: AbstractValue) -> AbstractValue:
                 and (start.value, step.value) == (0, 1)
             ):
                 return stop
-            return s.box(s.emit(len, s.emit(range, start, stop, step)))
-        return length(s, box.parts[0])
-    return s.box(ordered(s, len, box, type=INT))
+            return state.box(state.emit(len, state.emit(range, start, stop, step)))
+        return length(state, box.parts[0])
+    return state.box(ordered(state, len, box, type=INT))

@@ -23,36 +23,36 @@ from srcad.types.numeric import Numeric
 
 
 def special(
-    s: Machine, box: AbstractValue, name: str, *args: AbstractValue
+    state: Machine, box: AbstractValue, name: str, *args: AbstractValue
 ) -> AbstractValue | None:
     """``box.__name__(*args)`` where the class of an object defines it in Python.
 
     An object that is not made here runs its own method; only a derivative needs it to be read, or
     the use of what it returns.
     """
-    if isinstance(box, Constant) and (s.is_active(*args) or s.inactive.are_read):
-        return _special_of_surroundings(s, box, name, args)
+    if isinstance(box, Constant) and (state.is_active(*args) or state.inactive.are_read):
+        return _special_of_surroundings(state, box, name, args)
     if isinstance(box, Constant) and _method_of(box, name) is not None:
-        s.inactive.left = True
+        state.inactive.left = True
     if not isinstance(box, RecordValue):
         return None
     found = inspect.getattr_static(box.cls, name, None)
     if not isinstance(found, types.FunctionType) or is_generated(found):
         return None
-    own = BoundValue(method(s, box.cls, name, found, class_path(s, box)), (box,))
-    return _unless_declined(apply(s, own, args, {}))
+    own = BoundValue(method(state, box.cls, name, found, class_path(state, box)), (box,))
+    return _unless_declined(apply(state, own, args, {}))
 
 
 def _special_of_surroundings(
-    s: Machine, box: Constant, name: str, args: Args
+    state: Machine, box: Constant, name: str, args: Args
 ) -> AbstractValue | None:
     found = _method_of(box, name)
     if found is None:
         return None
     path = None if box.path is None else (*box.path, ("attr", name), ("attr", "__func__"))
     if path is not None:
-        s.guard(path, "code", found)
-    return _unless_declined(apply(s, Constant(found, path), (box, *args), {}))
+        state.guard(path, "code", found)
+    return _unless_declined(apply(state, Constant(found, path), (box, *args), {}))
 
 
 def _method_of(box: Constant, name: str) -> types.FunctionType | None:
@@ -112,30 +112,30 @@ CALLS: dict[Any, str] = {
 }  # fmt: skip
 
 
-def of_call(s: Machine, function: Any, args: Args) -> AbstractValue | None:
+def of_call(state: Machine, function: Any, args: Args) -> AbstractValue | None:
     """Return a builtin that hands on to a method of the object that it is given."""
     if not args or not isinstance(args[0], RecordValue) or not is_hashable(function):
         return None
     name = CALLS.get(function)
-    return special(s, args[0], name, *args[1:]) if name is not None else None
+    return special(state, args[0], name, *args[1:]) if name is not None else None
 
 
 def of_objects(
-    s: Machine, target: Any, left: AbstractValue, right: AbstractValue
+    state: Machine, target: Any, left: AbstractValue, right: AbstractValue
 ) -> AbstractValue | None:
     """Return an operator that the class of an operand defines."""
     kinds = (RecordValue, Constant)
     if target not in NAMES or not (isinstance(left, kinds) or isinstance(right, kinds)):
         return None
     own, reflected = NAMES[target]
-    _refuse_entry_by_entry(s, left, right)
-    ask_the_other(s, left, right, reflected)
+    _refuse_entry_by_entry(state, left, right)
+    ask_the_other(state, left, right, reflected)
     if _goes_first(left, right, reflected):
-        found = special(s, right, reflected, left)
-        found = special(s, left, own, right) if found is None else found
+        found = special(state, right, reflected, left)
+        found = special(state, left, own, right) if found is None else found
     else:
-        found = special(s, left, own, right)
-        found = special(s, right, reflected, left) if found is None else found
+        found = special(state, left, own, right)
+        found = special(state, right, reflected, left) if found is None else found
     if found is None and target in (operator.eq, operator.ne):
         return _same_object(left, right, negated=target is operator.ne)
     return found
@@ -150,7 +150,7 @@ def is_left_to_a_class(target: Any, left: AbstractValue, right: AbstractValue) -
     )
 
 
-def _refuse_entry_by_entry(s: Machine, left: AbstractValue, right: AbstractValue) -> None:
+def _refuse_entry_by_entry(state: Machine, left: AbstractValue, right: AbstractValue) -> None:
     """Refuse ``array op object`` where NumPy, which is asked first, makes arrays of objects of it.
 
     It hands over to classes with ``__array_ufunc__ = None`` (NEP 13) or a higher priority; of its
@@ -170,7 +170,7 @@ def _refuse_entry_by_entry(s: Machine, left: AbstractValue, right: AbstractValue
     is_number = left.type.form in ("numpy", "number") or left.type.shape == ()
     if is_number and not any(hasattr(cls, name) for name in _ARRAY_LIKE):
         return
-    s.refuse(
+    state.refuse(
         errors.UnsupportedTypeError,
         f"NumPy applies this operator to a {label(cls)!r} entry by entry",
         why="an array on the left is asked first, and takes the object for one of many.",
@@ -200,12 +200,12 @@ def _goes_first(left: AbstractValue, right: AbstractValue, reflected: str) -> bo
 
 
 def of_augmented(
-    s: Machine, target: Any, old: AbstractValue, value: AbstractValue
+    state: Machine, target: Any, old: AbstractValue, value: AbstractValue
 ) -> AbstractValue | None:
     """``old op= value`` where the class of `old` says what that does to it."""
     if target not in NAMES or not isinstance(old, RecordValue | Constant):
         return None
-    return special(s, old, NAMES[target][0].replace("__", "__i", 1), value)
+    return special(state, old, NAMES[target][0].replace("__", "__i", 1), value)
 
 
 def _same_object(

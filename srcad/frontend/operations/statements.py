@@ -39,58 +39,60 @@ from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Value
 from srcad.types.structures import Opaque
 
 
-def lower_statements(s: Machine, statements: conditional.Statements, *, whole: bool = True) -> None:
+def lower_statements(
+    state: Machine, statements: conditional.Statements, *, whole: bool = True
+) -> None:
     """Read statements until one of them leaves; those of a list that was cut are not `whole`."""
     first, second = cut_in_half(in_a_row(statements), whole=whole)
     if second:
-        _lower_part(s, first)
-        if _goes_on(s, second, _lower_part):
-            _lower_part(s, second)
+        _lower_part(state, first)
+        if _goes_on(state, second, _lower_part):
+            _lower_part(state, second)
         return
     for index, node in enumerate(first):
         rest = first[index + 1 :]
-        if _takes_rest(s, node, rest) or not _goes_on(s, rest, lower_statements):
+        if _takes_rest(state, node, rest) or not _goes_on(state, rest, lower_statements):
             return
 
 
-def _lower_part(s: Machine, statements: conditional.Statements) -> None:
-    lower_statements(s, statements, whole=False)
+def _lower_part(state: Machine, statements: conditional.Statements) -> None:
+    lower_statements(state, statements, whole=False)
 
 
-def _goes_on(s: Machine, rest: conditional.Statements, read: conditional.Reader) -> bool:
+def _goes_on(state: Machine, rest: conditional.Statements, read: conditional.Reader) -> bool:
     """Return True if the statements that follow are to be read, and reached on every path."""
-    frame = s.frame
+    frame = state.frame
     if isinstance(frame.exit, Value):
         if rest and NONE in frame.tags:
-            conditional.guarded(s, rest, read)
+            conditional.guarded(state, rest, read)
         return False
     return frame.exit == NONE
 
 
-def _takes_rest(s: Machine, node: ast.stmt, rest: conditional.Statements) -> bool:
+def _takes_rest(state: Machine, node: ast.stmt, rest: conditional.Statements) -> bool:
     """Read a statement; whether those that follow have been read with it."""
-    if s.frame.handlers:
-        steps = in_steps(s, node)
+    if state.frame.handlers:
+        steps = in_steps(state, node)
         if steps is None:
-            with s.at(node):
-                try_regions.in_region(s, lambda: execute(s, node))
+            with state.at(node):
+                try_regions.in_region(state, lambda: execute(state, node))
             return False
         if steps[0] is not node:
-            lower_statements(s, [*steps, *rest])
+            lower_statements(state, [*steps, *rest])
             return True
     if type(node) in ABBREVIATIONS:
-        meant = spelled_out(s, node)
+        meant = spelled_out(state, node)
         if [type(one) for one in meant] != [ast.If] or in_a_row(meant) != meant:
-            lower_statements(s, [*meant, *rest])
+            lower_statements(state, [*meant, *rest])
             return True
         (node,) = meant
     if isinstance(node, ast.If):
-        return conditional.lower_if(s, node, rest, lower_statements)
-    execute(s, node)
+        return conditional.lower_if(state, node, rest, lower_statements)
+    execute(state, node)
     return False
 
 
-def in_steps(s: Machine, node: ast.stmt) -> conditional.Statements | None:
+def in_steps(state: Machine, node: ast.stmt) -> conditional.Statements | None:
     """Return a compound statement whose parts are try regions one by one; None for a simple one."""
     if isinstance(node, ast.If) and not isinstance(node.test, Deferred):
         name = f"{try_regions.STEP} {id(node)}"
@@ -103,7 +105,7 @@ def in_steps(s: Machine, node: ast.stmt) -> conditional.Statements | None:
         loop = ast.For(node.target, held_one(node.iter, name), node.body, node.orelse)
         return [first, ast.copy_location(loop, node)]
     if type(node) in ABBREVIATIONS:
-        try_regions.refuse_in_steps(s, node)
+        try_regions.refuse_in_steps(state, node)
     if isinstance(node, ast.Assign) and not isinstance(node.value, Deferred):
         targets = _bound_one_by_one(node)
         if targets:
@@ -131,11 +133,11 @@ def _assigned_in_steps(node: ast.Assign, targets: list[ast.expr]) -> conditional
     unpacks = len(node.targets) == 1
 
     def bound(k: int) -> ast.stmt:
-        def read(s: Machine) -> AbstractValue:
-            box = s.frame.env[name]
-            assignment.assign(s, targets[k], spread(s, box)[k] if unpacks else box)
+        def read(state: Machine) -> AbstractValue:
+            box = state.frame.env[name]
+            assignment.assign(state, targets[k], spread(state, box)[k] if unpacks else box)
             if k == len(targets) - 1:
-                s.frame.env.pop(name)
+                state.frame.env.pop(name)
             return Constant(None)
 
         return ast.copy_location(ast.Expr(ast.copy_location(Deferred(read), node)), node)
@@ -146,8 +148,8 @@ def _assigned_in_steps(node: ast.Assign, targets: list[ast.expr]) -> conditional
 def held(node: ast.expr, name: str) -> ast.stmt:
     """Return a statement that reads an expression and keeps its box."""
 
-    def read(s: Machine) -> AbstractValue:
-        s.frame.env[name] = evaluate(s, node)
+    def read(state: Machine) -> AbstractValue:
+        state.frame.env[name] = evaluate(state, node)
         return Constant(None)
 
     return ast.copy_location(ast.Expr(ast.copy_location(Deferred(read), node)), node)
@@ -155,82 +157,85 @@ def held(node: ast.expr, name: str) -> ast.stmt:
 
 def held_one(node: ast.expr, name: str) -> ast.expr:
     """Return the box that was kept."""
-    return ast.copy_location(Deferred(lambda s: s.frame.env.pop(name)), node)
+    return ast.copy_location(Deferred(lambda state: state.frame.env.pop(name)), node)
 
 
-def set_return(s: Machine, box: AbstractValue) -> None:
+def set_return(state: Machine, box: AbstractValue) -> None:
     """Bind the function's result."""
-    s.frame.env[RETURN_NAME] = box
+    state.frame.env[RETURN_NAME] = box
 
 
 @executes(ast.Pass)
-def pass_(s: Machine, node: ast.Pass) -> None:
+def pass_(state: Machine, node: ast.Pass) -> None:
     """``pass``."""
 
 
 @executes(ast.Expr)
-def expression(s: Machine, node: ast.Expr) -> None:
+def expression(state: Machine, node: ast.Expr) -> None:
     """Evaluate an expression for its effect; a docstring does nothing."""
     if not isinstance(node.value, ast.Constant):
-        evaluate(s, node.value)
+        evaluate(state, node.value)
 
 
 @executes(ast.Return)
-def return_(s: Machine, node: ast.Return) -> None:
-    set_return(s, Constant(None) if node.value is None else returning(s, evaluate(s, node.value)))
-    s.frame.ends(RETURN)
+def return_(state: Machine, node: ast.Return) -> None:
+    set_return(
+        state,
+        Constant(None) if node.value is None else returning(state, evaluate(state, node.value)),
+    )
+    state.frame.ends(RETURN)
 
 
 @executes(ast.Break)
-def break_(s: Machine, node: ast.Break) -> None:
-    s.frame.ends(BREAK)
+def break_(state: Machine, node: ast.Break) -> None:
+    state.frame.ends(BREAK)
 
 
 @executes(ast.Continue)
-def continue_(s: Machine, node: ast.Continue) -> None:
-    s.frame.ends(CONTINUE)
+def continue_(state: Machine, node: ast.Continue) -> None:
+    state.frame.ends(CONTINUE)
 
 
 @executes(ast.FunctionDef)
-def function_definition(s: Machine, node: ast.FunctionDef) -> None:
+def function_definition(state: Machine, node: ast.FunctionDef) -> None:
     """Read a nested ``def``, and call its decorators with it, the last one first."""
-    decorators = [evaluate(s, d) for d in node.decorator_list]
-    box: AbstractValue = function_box(s, node)
+    decorators = [evaluate(state, d) for d in node.decorator_list]
+    box: AbstractValue = function_box(state, node)
     for decorator, place in zip(reversed(decorators), reversed(node.decorator_list), strict=True):
-        with s.at(place):
-            box = apply(s, decorator, (box,), {})
-    s.frame.env[node.name] = box
+        with state.at(place):
+            box = apply(state, decorator, (box,), {})
+    state.frame.env[node.name] = box
 
 
 @executes(ast.Delete)
-def delete(s: Machine, node: ast.Delete) -> None:
+def delete(state: Machine, node: ast.Delete) -> None:
     """``del name``, ``del container[index]``."""
     for target in node.targets:
         if isinstance(target, ast.Subscript):
-            container, index = evaluate_next(s, evaluate(s, target.value), target.slice)
+            container, index = evaluate_next(state, evaluate(state, target.value), target.slice)
             if containers.is_container(container):
-                containers.delete_item(s, container, index)
+                containers.delete_item(state, container, index)
                 continue
         if isinstance(target, ast.Attribute):
-            owner = evaluate(s, target.value)
+            owner = evaluate(state, target.value)
             if has_attributes(owner):
-                delete_attribute(s, owner, target.attr)
+                delete_attribute(state, owner, target.attr)
                 continue
         if not isinstance(target, ast.Name):
-            assignment.refuse_write(s, target, "delete an item or attribute")
+            assignment.refuse_write(state, target, "delete an item or attribute")
         assert isinstance(target, ast.Name)
-        evaluate(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
-        s.frame.env[target.id] = UNBOUND
-        s.note_binding(target.id)
+        evaluate(state, ast.copy_location(ast.Name(target.id, ast.Load()), target))
+        state.frame.env[target.id] = UNBOUND
+        state.note_binding(target.id)
 
 
 @executes(ast.Global, ast.Nonlocal)
-def outside_names(s: Machine, node: ast.Global | ast.Nonlocal) -> None:
+def outside_names(state: Machine, node: ast.Global | ast.Nonlocal) -> None:
     """``global`` and ``nonlocal``: names outside are bound by assignments only."""
-    tree = s.frame.node
+    tree = state.frame.node
     bound = binding_of(tree, node.names) if tree is not None else None
     if bound is not None:
-        s.refuse(
+        state.refuse(
             errors.MutationError,
             f"cannot bind {bound[0]!r} here",
             node=bound[1],
@@ -240,59 +245,59 @@ def outside_names(s: Machine, node: ast.Global | ast.Nonlocal) -> None:
 
 
 @executes(ast.Raise)
-def raise_(s: Machine, node: ast.Raise) -> None:
+def raise_(state: Machine, node: ast.Raise) -> None:
     """``raise error from cause``."""
-    if node.exc is None and not s.frame.errors:
-        unsupported.refuse_form(s, node)
-    error = evaluate(s, node.exc) if node.exc is not None else s.frame.errors[-1]
+    if node.exc is None and not state.frame.errors:
+        unsupported.refuse_form(state, node)
+    error = evaluate(state, node.exc) if node.exc is not None else state.frame.errors[-1]
     if isinstance(error, Constant) and isinstance(error.value, type):
-        error = s.emit(error.value, effect=True, type=Opaque(error.value))
-    parts = [error] if node.cause is None else [error, evaluate(s, node.cause)]
-    s.raise_(*parts)
+        error = state.emit(error.value, effect=True, type=Opaque(error.value))
+    parts = [error] if node.cause is None else [error, evaluate(state, node.cause)]
+    state.raise_(*parts)
     raise Unreachable
 
 
 @executes(ast.Assert)
-def assert_(s: Machine, node: ast.Assert) -> None:
+def assert_(state: Machine, node: ast.Assert) -> None:
     """``assert test, message``; the code of the user's has none where Python was told so (-O)."""
     if not __debug__:
         return
-    test = evaluate(s, node.test)
-    known_truth = truth(s, test)
+    test = evaluate(state, node.test)
+    known_truth = truth(state, test)
     if known_truth is True:
         return
 
     def fails() -> AbstractValue:
-        parts = () if node.msg is None else (evaluate(s, node.msg),)
-        error = s.emit(AssertionError, *parts, effect=True, type=Opaque(AssertionError))
-        s.raise_(error)
+        parts = () if node.msg is None else (evaluate(state, node.msg),)
+        error = state.emit(AssertionError, *parts, effect=True, type=Opaque(AssertionError))
+        state.raise_(error)
         raise Unreachable
 
     if known_truth is False:
         fails()
-    choose(s, s.atom(test), lambda: Constant(None), fails)
+    choose(state, state.atom(test), lambda: Constant(None), fails)
 
 
 # Imports inside a function, which every call executes again.
 
 
 @executes(ast.Import, ast.ImportFrom)
-def import_(s: Machine, node: ast.Import | ast.ImportFrom) -> None:
+def import_(state: Machine, node: ast.Import | ast.ImportFrom) -> None:
     """``import a.b``, ``from a import b as c``: imported now, as the original call would."""
-    env = s.frame.env
+    env = state.frame.env
     for alias in node.names:
         if isinstance(node, ast.ImportFrom):
-            name = _resolved(s, "." * node.level + (node.module or ""))
-            env[alias.asname or alias.name] = _member(s, name, alias.name)
+            name = _resolved(state, "." * node.level + (node.module or ""))
+            env[alias.asname or alias.name] = _member(state, name, alias.name)
         elif alias.asname is not None:
-            env[alias.asname] = module(s, alias.name)
+            env[alias.asname] = module(state, alias.name)
         else:
-            module(s, alias.name)
+            module(state, alias.name)
             root = alias.name.partition(".")[0]
-            env[root] = module(s, root)
+            env[root] = module(state, root)
 
 
-def module(s: Machine, name: str) -> Constant:
+def module(state: Machine, name: str) -> Constant:
     """Return the value of a module.
 
     Where it cannot be imported, the adjoint raises as the function does.
@@ -300,40 +305,40 @@ def module(s: Machine, name: str) -> Constant:
     try:
         found = importlib.import_module(name)
     except ImportError as error:
-        raises(s, type(error), str(error))
+        raises(state, type(error), str(error))
     is_stable = name.partition(".")[0] in STABLE_MODULES
-    box = value_of_object(s, found, None if is_stable else (("module", name),))
+    box = value_of_object(state, found, None if is_stable else (("module", name),))
     return box if isinstance(box, Constant) else Constant(found)
 
 
-def _resolved(s: Machine, name: str) -> str:
+def _resolved(state: Machine, name: str) -> str:
     try:
-        return importlib.util.resolve_name(name, s.frame.globals.get("__package__") or "")
+        return importlib.util.resolve_name(name, state.frame.globals.get("__package__") or "")
     except ImportError as error:
-        raises(s, type(error), str(error))
+        raises(state, type(error), str(error))
 
 
-def _member(s: Machine, name: str, member: str) -> AbstractValue:
+def _member(state: Machine, name: str, member: str) -> AbstractValue:
     """Return an attribute of a module, or a module inside it."""
-    owner = module(s, name)
+    owner = module(state, name)
     if hasattr(owner.value, member):
-        return attribute(s, owner, member)
+        return attribute(state, owner, member)
     inner = f"{name}.{member}"
     if hasattr(owner.value, "__path__") and importlib.util.find_spec(inner) is not None:
-        return module(s, inner)
-    s.guard(owner.path, "lacks", member)
-    return raises(s, ImportError, f"cannot import name {member!r} from {name!r}")
+        return module(state, inner)
+    state.guard(owner.path, "lacks", member)
+    return raises(state, ImportError, f"cannot import name {member!r} from {name!r}")
 
 
 @means(__import__)
-def dunder_import(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def dunder_import(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     name = (
         args[0].value if len(args) == 1 and not kwargs and isinstance(args[0], Constant) else None
     )
     if not isinstance(name, str):
         return None
-    module(s, name)
-    return module(s, name.partition(".")[0])
+    module(state, name)
+    return module(state, name.partition(".")[0])
 
 
 # Long dispatches, taken apart so that their branches are not nested deeply.
@@ -424,7 +429,7 @@ def _chain(clauses: list[ast.If], orelse: Statements) -> Statements:
     name = f"%applied {next(_NUMBERS)}"
     first = _chain(clauses[:middle], [_setting(name, False, clauses[middle])])
     second = _chain(clauses[middle:], orelse)
-    applied = ast.copy_location(Deferred(lambda s: s.frame.env.pop(name)), clauses[middle])
+    applied = ast.copy_location(Deferred(lambda state: state.frame.env.pop(name)), clauses[middle])
     test = ast.If(applied, [ast.copy_location(ast.Pass(), clauses[middle])], second)
     return [_setting(name, True, clauses[0]), *first, ast.copy_location(test, clauses[middle])]
 
@@ -434,8 +439,8 @@ def _conditional(clause: ast.If, body: Statements, orelse: Statements) -> ast.If
 
 
 def _setting(name: str, value: bool, where: ast.stmt) -> ast.stmt:
-    def bind(s: Machine) -> AbstractValue:
-        s.frame.env[name] = Constant(value)
+    def bind(state: Machine) -> AbstractValue:
+        state.frame.env[name] = Constant(value)
         return Constant(None)
 
     return ast.copy_location(ast.Expr(ast.copy_location(Deferred(bind), where)), where)

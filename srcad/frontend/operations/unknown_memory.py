@@ -33,56 +33,56 @@ _WRITING = frozenset(
 
 
 def augment_unknown(
-    s: Machine, operation: Any, old: AbstractValue, value: AbstractValue
+    state: Machine, operation: Any, old: AbstractValue, value: AbstractValue
 ) -> AbstractValue | None:
     """``old op= value`` of what is known only at run time; None where that makes no difference."""
     in_place = getattr(operator, f"i{operation.__name__.strip('_')}")
     if isinstance(old, Constant):
-        _check_object(s, in_place, old)
+        _check_object(state, in_place, old)
         return None
     if not isinstance(old, Value) or not isinstance(old.type, Opaque):
         return None
-    alone = not _is_seen(s, old)
-    if s.is_active(old, value):
+    alone = not _is_seen(state, old)
+    if state.is_active(old, value):
         if _may_be_array(old.type):
-            perhaps_written(s, old)
-        return operate(s, operation, old, value)
+            perhaps_written(state, old)
+        return operate(state, operation, old, value)
     if _may_be_array(old.type) and not alone:
-        perhaps_written(s, old)
-        if not is_doubtful(s, old):
-            old = s.emit(runtime.owned, old, type=old.type, hint=old.hint)
-    return s.box(s.emit(in_place, old, value, effect=True))
+        perhaps_written(state, old)
+        if not is_doubtful(state, old):
+            old = state.emit(runtime.owned, old, type=old.type, hint=old.hint)
+    return state.box(state.emit(in_place, old, value, effect=True))
 
 
-def before_method(s: Machine, method: Value) -> None:
+def before_method(state: Machine, method: Value) -> None:
     """Refuse a method that may write into an array with which something was computed before."""
-    for op in reversed(s.builder.ops):
+    for op in reversed(state.builder.ops):
         if isinstance(op, Call) and op.result is method and is_attribute(op.target):
             holder, name = op.args
             if isinstance(holder, Value) and isinstance(name, Const) and name.value in _WRITING:
-                _before_write(s, holder)
+                _before_write(state, holder)
             return
 
 
-def _before_write(s: Machine, holder: Value) -> None:
+def _before_write(state: Machine, holder: Value) -> None:
     unknown = isinstance(holder.type, Opaque) and _may_be_array(holder.type)
-    if unknown and not s.is_active(holder) and _is_seen(s, holder):
-        perhaps_written(s, holder)
-        if not is_doubtful(s, holder):
-            refuse_shared_write(s)
+    if unknown and not state.is_active(holder) and _is_seen(state, holder):
+        perhaps_written(state, holder)
+        if not is_doubtful(state, holder):
+            refuse_shared_write(state)
 
 
-def _check_object(s: Machine, in_place: Any, old: Constant) -> None:
+def _check_object(state: Machine, in_place: Any, old: Constant) -> None:
     """Refuse to change a set, or an object of the user's, that others may see."""
     if isinstance(old.value, frozenset | set):
-        if sum(held is old for _, held in s.reachable()) > 1:
-            _refuse(s, "a set that goes by another name, too, would change under it.")
+        if sum(held is old for _, held in state.reachable()) > 1:
+            _refuse(state, "a set that goes by another name, too, would change under it.")
     elif is_of_users(old) and hasattr(type(old.value), f"__{in_place.__name__}__"):
-        _refuse(s, "an object from outside may change.")
+        _refuse(state, "an object from outside may change.")
 
 
-def _refuse(s: Machine, why: str) -> NoReturn:
-    s.refuse(
+def _refuse(state: Machine, why: str) -> NoReturn:
+    state.refuse(
         errors.MutationError,
         "cannot tell what is changed in place here",
         why=why,
@@ -94,17 +94,17 @@ def _may_be_array(type_: Opaque) -> bool:
     return type_.cls is None or issubclass(type_.cls, np.ndarray)
 
 
-def _is_seen(s: Machine, old: Value) -> bool:
+def _is_seen(state: Machine, old: Value) -> bool:
     """Return True if something that was computed before may read the memory of a value again."""
-    doubtful, shown = is_doubtful(s, old), origin(s, old).everything
-    builder = s.builder
-    if builder is not s.inactive.outermost:
+    doubtful, shown = is_doubtful(state, old), origin(state, old).everything
+    builder = state.builder
+    if builder is not state.inactive.outermost:
         own = {op.results[0] for op in builder.ops if op.results}
         if doubtful or not shown <= own:
             return True
-    for value in s.inactive.used | (s.inactive.items - {old}):
-        if not origin(s, value).everything.isdisjoint(shown):
+    for value in state.inactive.used | (state.inactive.items - {old}):
+        if not origin(state, value).everything.isdisjoint(shown):
             return True
-        if doubtful and is_outside(s, value):
+        if doubtful and is_outside(state, value):
             return True
     return False

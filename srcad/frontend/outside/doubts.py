@@ -23,48 +23,50 @@ class Again(Exception):  # noqa: N818 - control flow of the reader, not an error
     """More is known at compile time of what the function writes: read it once more."""
 
 
-def settle_doubt(s: Machine, one: Doubt) -> NoReturn:
+def settle_doubt(state: Machine, one: Doubt) -> NoReturn:
     """Read what was left by a call that is in doubt, or refuse it."""
-    if one.unread is None or one.unread in s.outside.unread:
+    if one.unread is None or one.unread in state.outside.unread:
         raise one.error
-    s.outside.unread.add(one.unread)
+    state.outside.unread.add(one.unread)
     raise Again
 
 
-def doubt(s: Machine, effects: Effects, name: str, unread: Any = None) -> None:
+def doubt(state: Machine, effects: Effects, name: str, unread: Any = None) -> None:
     """Note what a call may change that is not read: what it may have changed is read no more."""
-    found = Doubt(effects, _error_of(s, name), s.builder is not s.inactive.outermost, unread)
-    if any(_may_change(s, found, path) for path in _paths_written(s)):
-        settle_doubt(s, found)
-    s.outside.doubts.append(found)
+    found = Doubt(
+        effects, _error_of(state, name), state.builder is not state.inactive.outermost, unread
+    )
+    if any(_may_change(state, found, path) for path in _paths_written(state)):
+        settle_doubt(state, found)
+    state.outside.doubts.append(found)
 
 
-def note_read(s: Machine, path: Path, value: Any) -> None:
+def note_read(state: Machine, path: Path, value: Any) -> None:
     """Refuse to read state that an opaque call may have changed."""
     if is_instance(value, FunctionType | ModuleType | type):
         return
-    if s.builder is not s.inactive.outermost:
-        s.outside.inner.add(path)
-    for one in s.outside.doubts:
-        if _may_change(s, one, path):
-            settle_doubt(s, one)
+    if state.builder is not state.inactive.outermost:
+        state.outside.inner.add(path)
+    for one in state.outside.doubts:
+        if _may_change(state, one, path):
+            settle_doubt(state, one)
 
 
-def refuse_doubts(s: Machine) -> None:
+def refuse_doubts(state: Machine) -> None:
     """Refuse what a call in a loop may change that was read, or written, by another iteration."""
-    for one in s.outside.doubts:
-        paths = [*s.outside.inner, *_paths_written(s)] if one.in_loop else []
-        if any(_may_change(s, one, path) for path in paths):
-            settle_doubt(s, one)
+    for one in state.outside.doubts:
+        paths = [*state.outside.inner, *_paths_written(state)] if one.in_loop else []
+        if any(_may_change(state, one, path) for path in paths):
+            settle_doubt(state, one)
 
 
-def _paths_written(s: Machine) -> list[Path]:
+def _paths_written(state: Machine) -> list[Path]:
     """Return the ways to the places outside that the function itself has written."""
-    outside = s.outside
+    outside = state.outside
     return [next(iter(outside.seen[key].values())).content for key in outside.written]
 
 
-def _may_change(s: Machine, one: Doubt, path: Path) -> bool:
+def _may_change(state: Machine, one: Doubt, path: Path) -> bool:
     """Return True if a call may change one of the steps to a place."""
     names = one.effects.names
     for k, (kind, name, *_) in enumerate(path):
@@ -74,7 +76,7 @@ def _may_change(s: Machine, one: Doubt, path: Path) -> bool:
         special = isinstance(name, str) and name[:2] == "__"
         if kind in ("item", "attr") and (known in names or (ANYTHING in names and not special)):
             try:
-                owner = read(path[:k], s.root, s.arguments) if k else s.root
+                owner = read(path[:k], state.root, state.arguments) if k else state.root
             except Unreadable:
                 return True
             if one.effects.reaches(owner):
@@ -82,9 +84,9 @@ def _may_change(s: Machine, one: Doubt, path: Path) -> bool:
     return False
 
 
-def _error_of(s: Machine, name: str) -> errors.SrcadError:
+def _error_of(state: Machine, name: str) -> errors.SrcadError:
     try:
-        s.refuse(
+        state.refuse(
             errors.MutationError,
             f"cannot tell what the call of {name!r} leaves in the objects that it may write into",
             why="srcad does not read it, and what it may change is read or written here, too.",

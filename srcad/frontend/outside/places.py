@@ -52,118 +52,118 @@ NOTHING = Const(None).type
 EVERYTHING = Display("slice", (Const(None), Const(None), Const(None)))
 
 
-def real(s: Machine, name: str, box: AbstractValue) -> Atom:
+def real(state: Machine, name: str, box: AbstractValue) -> Atom:
     """Make a run-time object of a list, dict or object that is stored outside.
 
     What the function reads of it afterwards it reads of versions of its own; every write is done to
     the real one, too, which the frame at the bottom holds.
     """
     if isinstance(box, Holder):
-        return s.captured(box.path, box.value, Opaque(type(box.value)))
-    made = _built(s, box, {})
-    s.frames[0].env.pop(REAL + name, None)
+        return state.captured(box.path, box.value, Opaque(type(box.value)))
+    made = _built(state, box, {})
+    state.frames[0].env.pop(REAL + name, None)
     if made is not None:
-        s.frames[0].env[REAL + name] = made
+        state.frames[0].env[REAL + name] = made
         return made
-    return s.atom(box)
+    return state.atom(box)
 
 
-def _built(s: Machine, box: AbstractValue, done: dict[int, Value | None]) -> Value | None:
+def _built(state: Machine, box: AbstractValue, done: dict[int, Value | None]) -> Value | None:
     """Return a real container of what a box holds; None for what is no container made here."""
     if isinstance(box, Value):
-        if not isinstance(box.type, ListOf) or box in s.paths:
+        if not isinstance(box.type, ListOf) or box in state.paths:
             return None
-        made = s.emit(list, box, effect=True, type=Opaque(list))
-        s.origins.pop(made, None)
+        made = state.emit(list, box, effect=True, type=Opaque(list))
+        state.origins.pop(made, None)
         return made
     if not isinstance(box, Structure) or box.source is not None:
         return None
     if id(box) not in done:
-        parts = [_part(s, part, done) for part in box.items]
-        done[id(box)] = made = _assembled(s, box, parts)
-        s.origins.pop(made, None)  # its items are written by `mirror`
+        parts = [_part(state, part, done) for part in box.items]
+        done[id(box)] = made = _assembled(state, box, parts)
+        state.origins.pop(made, None)  # its items are written by `mirror`
     return done[id(box)]
 
 
-def _part(s: Machine, box: AbstractValue, done: dict[int, Value | None]) -> Atom:
-    made = _built(s, box, done)
+def _part(state: Machine, box: AbstractValue, done: dict[int, Value | None]) -> Atom:
+    made = _built(state, box, done)
     if made is None and isinstance(box, Holder):
-        return real(s, "", box)
-    return s.atom(box) if made is None else made
+        return real(state, "", box)
+    return state.atom(box) if made is None else made
 
 
-def _assembled(s: Machine, box: Structure, parts: list[Atom]) -> Value:
+def _assembled(state: Machine, box: Structure, parts: list[Atom]) -> Value:
     match box:
         case TupleValue():
-            return s.build_tuple(*parts, effect=True, type=Opaque(tuple))
+            return state.build_tuple(*parts, effect=True, type=Opaque(tuple))
         case ListValue():
-            return s.build_list(*parts, effect=True, type=Opaque(list))
+            return state.build_list(*parts, effect=True, type=Opaque(list))
         case DictValue(keys):
-            return s.build_dict(keys, *parts, effect=True, type=Opaque(dict))
+            return state.build_dict(keys, *parts, effect=True, type=Opaque(dict))
         case RecordValue(cls, keys):
-            return s.build_record(cls, keys, *parts, effect=True, type=Opaque(cls))
+            return state.build_record(cls, keys, *parts, effect=True, type=Opaque(cls))
 
 
-def mirror(s: Machine, name: str, old: AbstractValue, new: AbstractValue) -> bool:
+def mirror(state: Machine, name: str, old: AbstractValue, new: AbstractValue) -> bool:
     """Do to the real container what was done to the one that the function reads.
 
     Whether there is one, and what was done is known.
     """
-    there = s.frames[0].env.get(REAL + name)
-    if not isinstance(there, Value) or there in s.perhaps_unbound:
+    there = state.frames[0].env.get(REAL + name)
+    if not isinstance(there, Value) or there in state.perhaps_unbound:
         return False
     if isinstance(new, Value):
-        return _mirror_version(s, there, new)
+        return _mirror_version(state, there, new)
     if isinstance(old, ListValue) and isinstance(new, ListValue):
-        _mirror_items(s, there, old, new)
+        _mirror_items(state, there, old, new)
         return True
     if isinstance(old, DictValue | RecordValue) and isinstance(new, DictValue | RecordValue):
-        _mirror_entries(s, there, old, new)
+        _mirror_entries(state, there, old, new)
         return True
     return False
 
 
-def _mirror_items(s: Machine, there: Value, old: ListValue, new: ListValue) -> None:
+def _mirror_items(state: Machine, there: Value, old: ListValue, new: ListValue) -> None:
     changed = [k for k, (a, b) in enumerate(zip(old.items, new.items, strict=False)) if a is not b]
     if len(old.items) > len(new.items) or len(changed) > 1:
-        _write(s, operator.setitem, there, EVERYTHING, new)
+        _write(state, operator.setitem, there, EVERYTHING, new)
         return
     for k in changed:
-        _write(s, operator.setitem, there, Const(k), new.items[k])
+        _write(state, operator.setitem, there, Const(k), new.items[k])
     for part in new.items[len(old.items) :]:
-        _write(s, list.append, there, part)
+        _write(state, list.append, there, part)
 
 
 def _mirror_entries(
-    s: Machine, there: Value, old: DictValue | RecordValue, new: DictValue | RecordValue
+    state: Machine, there: Value, old: DictValue | RecordValue, new: DictValue | RecordValue
 ) -> None:
     is_dict = isinstance(new, DictValue)
     before = dict(zip(old.keys, old.items, strict=True))
     for key in before.keys() - set(new.keys):
-        _write(s, operator.delitem if is_dict else delattr, there, Const(key))
+        _write(state, operator.delitem if is_dict else delattr, there, Const(key))
     for key, part in zip(new.keys, new.items, strict=True):
         if before.get(key) is not part:
-            _write(s, operator.setitem if is_dict else setattr, there, Const(key), part)
+            _write(state, operator.setitem if is_dict else setattr, there, Const(key), part)
 
 
-def _write(s: Machine, target: Any, there: Value, *given: AbstractValue | Arg) -> None:
-    args = [_part(s, g, {}) if not isinstance(g, Const | Display) else g for g in given]
-    s.emit(target, there, *args, effect=True, type=NOTHING)
+def _write(state: Machine, target: Any, there: Value, *given: AbstractValue | Arg) -> None:
+    args = [_part(state, g, {}) if not isinstance(g, Const | Display) else g for g in given]
+    state.emit(target, there, *args, effect=True, type=NOTHING)
 
 
-def _mirror_version(s: Machine, real: Value, new: Value) -> bool:
+def _mirror_version(state: Machine, real: Value, new: Value) -> bool:
     """Return the same for a list of which each version is a value."""
-    op = next((op for op in reversed(s.builder.ops) if new in op.results), None)
+    op = next((op for op in reversed(state.builder.ops) if new in op.results), None)
     if not isinstance(op, Call):
         return False
     if is_builder(op.target):
         return True  # the same items, held by a value from now on
     if appends(op.target):
-        s.emit(list.append, real, op.args[1], effect=True, type=NOTHING)
+        state.emit(list.append, real, op.args[1], effect=True, type=NOTHING)
     elif sets_item(op.target):
-        s.emit(operator.setitem, real, op.args[1], op.args[2], effect=True, type=NOTHING)
+        state.emit(operator.setitem, real, op.args[1], op.args[2], effect=True, type=NOTHING)
     else:
-        s.emit(operator.setitem, real, EVERYTHING, new, effect=True, type=NOTHING)
+        state.emit(operator.setitem, real, EVERYTHING, new, effect=True, type=NOTHING)
     return True
 
 
@@ -173,33 +173,33 @@ PLACE = "%at "
 _TOKEN = "%outside"
 
 
-def surroundings(s: Machine) -> Frame:
+def surroundings(state: Machine) -> Frame:
     """Return the frame at the bottom: what places outside hold."""
-    return Frame(name="", file="", globals={}, trusted=True, env={_TOKEN: s.outside.token})
+    return Frame(name="", file="", globals={}, trusted=True, env={_TOKEN: state.outside.token})
 
 
 # ------------------------------------------------------------------------------ reading
-def content_of(s: Machine, place: OutsidePlace) -> AbstractValue | None:
+def content_of(state: Machine, place: OutsidePlace) -> AbstractValue | None:
     """Return the value of a place if it was written in this call, else None."""
-    outside = s.outside
+    outside = state.outside
     outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
     name = outside.written.get(place.key)
     if name is None:
         return None
-    box = s.frames[0].env.get(name, UNBOUND)
+    box = state.frames[0].env.get(name, UNBOUND)
     if isinstance(box, Unbound):
         return None
     if not isinstance(box, Stale):
         return box
     if place.key in outside.first or isinstance(place.name, Value):
-        refuse_unknown_place(s, place)
+        refuse_unknown_place(state, place)
     outside.first[place.key] = place
     raise Again
 
 
-def refuse_unknown_place(s: Machine, place: OutsidePlace) -> NoReturn:
+def refuse_unknown_place(state: Machine, place: OutsidePlace) -> NoReturn:
     """Refuse to read a location with unknown contents."""
-    s.refuse(
+    state.refuse(
         errors.MutationError,
         f"cannot tell what {_spelled(place)} holds",
         why="one path of the program only has written it, and nothing was there before.",
@@ -217,105 +217,113 @@ def _spelled(place: OutsidePlace) -> str:
     return "an item" if isinstance(place.name, Value) else repr(place.name)
 
 
-def begins_empty(s: Machine, name: str) -> bool:
+def begins_empty(state: Machine, name: str) -> bool:
     """Return True if nothing is at a place when the call starts, as is known by now."""
-    return any(key in s.outside.first for key, known in s.outside.written.items() if known == name)
+    return any(
+        key in state.outside.first for key, known in state.outside.written.items() if known == name
+    )
 
 
-def is_active(s: Machine) -> bool:
+def is_active(state: Machine) -> bool:
     """Return True if a place outside holds something that carries a derivative."""
-    env = s.frames[0].env if s.outside.written else {}
-    return any(s.is_active(box) for name, box in env.items() if is_place(name))
+    env = state.frames[0].env if state.outside.written else {}
+    return any(state.is_active(box) for name, box in env.items() if is_place(name))
 
 
 # ------------------------------------------------------------------------------ writing
-def begin(s: Machine, place: OutsidePlace, box: AbstractValue) -> None:
+def begin(state: Machine, place: OutsidePlace, box: AbstractValue) -> None:
     """Note what a place holds first."""
-    s.outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
-    s.frames[0].env[_name(s, place)] = box
+    state.outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
+    state.frames[0].env[_name(state, place)] = box
 
 
-def put(s: Machine, place: OutsidePlace, box: AbstractValue, *, appended: bool = False) -> None:
+def put(state: Machine, place: OutsidePlace, box: AbstractValue, *, appended: bool = False) -> None:
     """Write a place: now, in the order of what the function does."""
-    outside = s.outside
+    outside = state.outside
     outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
     outside.count += 1
-    name = _name(s, place)
+    name = _name(state, place)
     if appended:
-        s.emit(list.append, handle(s, place), real(s, name, box), effect=True, type=NOTHING)
+        state.emit(
+            list.append, handle(state, place), real(state, name, box), effect=True, type=NOTHING
+        )
     else:
-        _emit(s, place, box)
-    s.frames[0].env[name] = box
+        _emit(state, place, box)
+    state.frames[0].env[name] = box
     if any(map(has_storage, values_of(box))):
         outside.arrays.add(name)
-    s.note_write(outside.token)
+    state.note_write(outside.token)
 
 
-def delete_place(s: Machine, place: OutsidePlace) -> None:
+def delete_place(state: Machine, place: OutsidePlace) -> None:
     """``del``: nothing is there any more."""
-    s.outside.count += 1
+    state.outside.count += 1
     if place.kind == "attr":
-        s.emit(delattr, handle(s, place), Const(place.name), effect=True, type=NOTHING)
+        state.emit(delattr, handle(state, place), Const(place.name), effect=True, type=NOTHING)
     else:
-        s.emit(operator.delitem, handle(s, place), Const(place.name), effect=True, type=NOTHING)
-    where = s.builder.where
-    s.frames[0].env[_name(s, place)] = Stale(UNBOUND, where)
-    s.note_write(s.outside.token)
+        state.emit(
+            operator.delitem, handle(state, place), Const(place.name), effect=True, type=NOTHING
+        )
+    where = state.builder.where
+    state.frames[0].env[_name(state, place)] = Stale(UNBOUND, where)
+    state.note_write(state.outside.token)
 
 
-def _name(s: Machine, place: OutsidePlace) -> str:
-    return s.outside.written.setdefault(place.key, f"{PLACE}{len(s.outside.written)}")
+def _name(state: Machine, place: OutsidePlace) -> str:
+    return state.outside.written.setdefault(place.key, f"{PLACE}{len(state.outside.written)}")
 
 
-def _emit(s: Machine, place: OutsidePlace, box: AbstractValue) -> None:
-    owner, value = handle(s, place), real(s, _name(s, place), box)
+def _emit(state: Machine, place: OutsidePlace, box: AbstractValue) -> None:
+    owner, value = handle(state, place), real(state, _name(state, place), box)
     write = operator.setitem if isinstance(place.by, dict | list) else setattr
     name = "cell_contents" if place.kind == "cell" else place.name
     key = name if isinstance(name, Value) else Const(name)
-    s.emit(write, owner, key, value, effect=True, type=NOTHING)
+    state.emit(write, owner, key, value, effect=True, type=NOTHING)
 
 
-def handle(s: Machine, place: OutsidePlace) -> Atom:
+def handle(state: Machine, place: OutsidePlace) -> Atom:
     """Return the object that holds a place, at the call."""
-    return s.captured(place.holder, place.by, Opaque(type(place.by)))
+    return state.captured(place.holder, place.by, Opaque(type(place.by)))
 
 
-def note_array_written(s: Machine, before: Env, is_shown: Callable[[AbstractValue], bool]) -> None:
+def note_array_written(
+    state: Machine, before: Env, is_shown: Callable[[AbstractValue], bool]
+) -> None:
     """Let the places that hold a written array hold its new version.
 
     `is_shown` says whether a box may show its memory.
     """
-    env, outside = s.frames[0].env, s.outside
+    env, outside = state.frames[0].env, state.outside
     for key, name in outside.written.items():
         old, new = before.get(name, UNBOUND), env.get(name, UNBOUND)
         place = next(iter(outside.seen[key].values()))
         if isinstance(old, Stale) and name in outside.arrays and is_shown(old.value):
             if key in outside.first or isinstance(place.name, Value):
-                _refuse_held(s, place)
+                _refuse_held(state, place)
             outside.first[key] = place
             raise Again
         if old is new:
             continue
-        if isinstance(new, Stale) or any(v in s.perhaps_unbound for v in values_of(new)):
-            _refuse_held(s, place)
+        if isinstance(new, Stale) or any(v in state.perhaps_unbound for v in values_of(new)):
+            _refuse_held(state, place)
         if place.key[1:] == ("item", -1) or isinstance(place.name, Value):
-            _refuse_held(s, place)
+            _refuse_held(state, place)
         if is_mutable(old):
-            mirror(s, name, old, new) or _refuse_held(s, place)
+            mirror(state, name, old, new) or _refuse_held(state, place)
         else:
-            _emit(s, place, new)
+            _emit(state, place, new)
 
 
 # ------------------------------------------------------------------------------ holders
-def _now(s: Machine, path: Path) -> Any:
+def _now(state: Machine, path: Path) -> Any:
     """Return the example value at a path; None without example arguments."""
     try:
-        return read(path, s.root, s.arguments)
+        return read(path, state.root, state.arguments)
     except Unreadable:
         return None
 
 
-def hold(s: Machine, path: Path) -> bool:
+def hold(state: Machine, path: Path) -> bool:
     """Never take apart the containers that a path leads through, or to: read once more.
 
     False where one of them is part of an argument, or is no dict, list or data class.
@@ -324,32 +332,32 @@ def hold(s: Machine, path: Path) -> bool:
         return False
     found: list[Any] = []
     for k in range(1, len(path) + 1):
-        value = _now(s, path[:k])
+        value = _now(state, path[:k])
         if type(value) in (list, dict) or (is_record(type(value)) and not isinstance(value, tuple)):
             found.append(value)
         elif isinstance(value, tuple):
             return False
-    new = {id(value): value for value in found if id(value) not in s.outside.holders}
+    new = {id(value): value for value in found if id(value) not in state.outside.holders}
     if not new:
         return False
-    s.outside.holders.update(new)
+    state.outside.holders.update(new)
     raise Again
 
 
-def is_argument(s: Machine, path: Path) -> bool:
+def is_argument(state: Machine, path: Path) -> bool:
     """Return True if a path leads into an argument whose parts the function has as its own."""
     if path[0][0] != "param":
         return False
-    return len(path) == 1 or not isinstance(s.captured(path[:1], None).type, Opaque | Fixed)
+    return len(path) == 1 or not isinstance(state.captured(path[:1], None).type, Opaque | Fixed)
 
 
-def is_held(s: Machine, value: Any) -> bool:
+def is_held(state: Machine, value: Any) -> bool:
     """Return True if an object outside is kept whole, because the function writes into it."""
-    return id(value) in s.outside.holders
+    return id(value) in state.outside.holders
 
 
-def _refuse_held(s: Machine, place: OutsidePlace) -> NoReturn:
-    s.refuse(
+def _refuse_held(state: Machine, place: OutsidePlace) -> NoReturn:
+    state.refuse(
         errors.MutationError,
         f"cannot tell whether {_spelled(place)} holds what is written into here",
         why="it may be, or share memory with, this array, or not.",
@@ -357,9 +365,9 @@ def _refuse_held(s: Machine, place: OutsidePlace) -> NoReturn:
     )
 
 
-def refuse_in_test(s: Machine) -> NoReturn:
+def refuse_in_test(state: Machine) -> NoReturn:
     """Refuse the test of a ``while`` that writes something outside."""
-    s.refuse(
+    state.refuse(
         errors.MutationError,
         "cannot read a 'while' whose test writes something outside the function",
         why="the test runs once more than the body.",
@@ -368,14 +376,14 @@ def refuse_in_test(s: Machine) -> NoReturn:
 
 
 # ------------------------------------------------------------------------------ other names
-def take_for_granted(s: Machine) -> None:
+def take_for_granted(state: Machine) -> None:
     """Guard which paths lead to one object, where what it holds is written."""
-    _keep_apart(s)
+    _keep_apart(state)
     same: dict[int, tuple[Path, ...]] = {}
     apart: set[tuple[Path, ...]] = set()
-    wanted = {key[1:] for key in s.outside.written}
+    wanted = {key[1:] for key in state.outside.written}
     groups: dict[Any, list[tuple[int, tuple[Path, ...]]]] = {}
-    for key, places in s.outside.seen.items():
+    for key, places in state.outside.seen.items():
         if key[1:] in wanted:
             groups.setdefault(key[1:], []).append((key[0], tuple(places)))
     for owners in groups.values():
@@ -384,27 +392,27 @@ def take_for_granted(s: Machine) -> None:
         apart.add(tuple(paths[0] for _, paths in owners))
     for paths in same.values():
         if len(paths) > 1:
-            s.guard(paths[0], "same", paths[1:])
+            state.guard(paths[0], "same", paths[1:])
     for paths in apart:
         if len(paths) > 1:
-            s.guard(paths[0], "apart", paths[1:])
+            state.guard(paths[0], "apart", paths[1:])
 
 
-def _keep_apart(s: Machine) -> None:
+def _keep_apart(state: Machine) -> None:
     """Take for granted that no list or dict that is read as data is one that is written into."""
     held: dict[int, Path] = {}
-    for key, places in s.outside.seen.items():
-        if key[0] in s.outside.holders:
+    for key, places in state.outside.seen.items():
+        if key[0] in state.outside.holders:
             held.setdefault(key[0], next(iter(places)))
     if not held:
         return
-    for value, path in s.paths.items():
-        is_root = len(path) == 1 or any(c.value is value for c in s.captures)
+    for value, path in state.paths.items():
+        is_root = len(path) == 1 or any(c.value is value for c in state.captures)
         if not is_root or not isinstance(value.type, ListOf | TupleOf):
             continue
-        data = _now(s, path)
+        data = _now(state, path)
         if any(id(part) in held for part in _containers(data)):
-            s.refuse(
+            state.refuse(
                 errors.MutationError,
                 f"cannot write into what {spelled(path)!r} holds, too",
                 why="it is read as one thing and written as another.",
@@ -412,7 +420,7 @@ def _keep_apart(s: Machine) -> None:
             )
         if not isinstance(data, tuple):
             for one in held.values():
-                s.guard(path, "apart", (one,))
+                state.guard(path, "apart", (one,))
 
 
 def _containers(value: Any) -> Iterator[Any]:

@@ -29,90 +29,94 @@ def holds_objects(type_: Type) -> bool:
     return isinstance(type_, ListOf)
 
 
-def note_element(s: Machine, target: Any, args: tuple[Arg, ...], result: Value) -> None:
+def note_element(state: Machine, target: Any, args: tuple[Arg, ...], result: Value) -> None:
     """Note that a value was read out of a list, or is a new version of one."""
     first = args[0] if args else None
     if not isinstance(first, Value):
         return
     if is_store(target, "list"):
-        s.objects.families.join(first, result)
+        state.objects.families.join(first, result)
     if not is_part(target) or not holds_objects(result.type):
         return
-    where = s.builder.where
+    where = state.builder.where
     if isinstance(first.type, ListOf):
         whole = target is operator.getitem and not isinstance(args[1], Value | Const)
         if whole:
-            note_repeated(s, result, first)
+            note_repeated(state, result, first)
         else:
-            index = args[1] if isinstance(args[1], Value) else s.box(args[1])  # type: ignore[arg-type]
-            s.objects.elements[result] = Element(first, index, where)
-    elif first in s.objects.elements or target is operator.getitem:
-        known = s.objects.elements.get(first)
+            index = args[1] if isinstance(args[1], Value) else state.box(args[1])  # type: ignore[arg-type]
+            state.objects.elements[result] = Element(first, index, where)
+    elif first in state.objects.elements or target is operator.getitem:
+        known = state.objects.elements.get(first)
         container = None if known is None else known.container
         inner = target is not operator.getitem and container is not None
-        s.objects.elements[result] = Element(container, None, where, inner)
+        state.objects.elements[result] = Element(container, None, where, inner)
 
 
-def element_of(s: Machine, box: AbstractValue) -> Element | None:
+def element_of(state: Machine, box: AbstractValue) -> Element | None:
     """Where a list holds an object, if one does."""
-    found = s.objects.elements.get(box)
+    found = state.objects.elements.get(box)
     source = getattr(box, "source", None)
-    return s.objects.elements.get(source) if found is None and source is not None else found
+    return state.objects.elements.get(source) if found is None and source is not None else found
 
 
-def bury(s: Machine, holder: Structure) -> None:
+def bury(state: Machine, holder: Structure) -> None:
     """Note that a value holds the objects in a structure, so that writes cannot be followed."""
     for part in holder.items:
         for inner in mutable_parts(part):
-            s.objects.elements.setdefault(inner, Element(None, None, s.builder.where))
+            state.objects.elements.setdefault(inner, Element(None, None, state.builder.where))
 
 
-def placed(s: Machine, box: AbstractValue) -> Atom:
+def placed(state: Machine, box: AbstractValue) -> Atom:
     """Return the value of an object put in a list, which becomes its place if it had none."""
-    free = [part for part in mutable_parts(box) if element_of(s, part) is None]
-    atom = s.atom(box)
+    free = [part for part in mutable_parts(box) if element_of(state, part) is None]
+    atom = state.atom(box)
     for part in free:
-        s.objects.elements.pop(part, None)
+        state.objects.elements.pop(part, None)
     return atom
 
 
-def held_by(s: Machine, box: AbstractValue, container: Value, index: AbstractValue | None) -> None:
+def held_by(
+    state: Machine, box: AbstractValue, container: Value, index: AbstractValue | None
+) -> None:
     """Note that an object went into a list; if another one holds it, it has two places."""
     for inner in mutable_parts(box):
-        before = element_of(s, inner)
+        before = element_of(state, inner)
         if before is not None:
-            note_repeated(s, container, *([] if before.container is None else [before.container]))
+            note_repeated(
+                state, container, *([] if before.container is None else [before.container])
+            )
         known = index if inner is box and before is None else None
-        s.objects.elements[inner] = Element(container, known, s.builder.where)
+        state.objects.elements[inner] = Element(container, known, state.builder.where)
 
 
-def note_repeated(s: Machine, result: Value, *lists: Any) -> None:
+def note_repeated(state: Machine, result: Value, *lists: Any) -> None:
     """Note that the same objects may be items of several lists, or of one several times."""
     for other in lists:
         if isinstance(other, Value):
-            s.objects.families.join(result, other)
+            state.objects.families.join(result, other)
     if isinstance(result.type, ListOf) and holds_objects(result.type.item):
-        s.objects.repeated.append(result)
+        state.objects.repeated.append(result)
 
 
-def detach(s: Machine, items: Value, index: AbstractValue) -> None:
+def detach(state: Machine, items: Value, index: AbstractValue) -> None:
     """Note that an item of a list was replaced: what was read there before has left it."""
-    root = s.objects.families.find(items)
-    for _, box in s.reachable():
+    root = state.objects.families.find(items)
+    for _, box in state.reachable():
         for part in mutable_parts(box):
-            element = element_of(s, part)
+            element = element_of(state, part)
             if element is None or element.container is None or element.index is None:
                 continue
-            if s.objects.families.find(element.container) is root and not indices_differ(
+            if state.objects.families.find(element.container) is root and not indices_differ(
                 element.index, index
             ):
-                s.objects.elements[part] = Element(element.container, None, element.where)
+                state.objects.elements[part] = Element(element.container, None, element.where)
 
 
-def doubtful(s: Machine, box: AbstractValue) -> None:
+def doubtful(state: Machine, box: AbstractValue) -> None:
     """Note an object whose names are not known: writing into it is refused."""
     for inner in mutable_parts(box):
-        s.objects.elements[inner] = Element(None, None, s.builder.where)
+        state.objects.elements[inner] = Element(None, None, state.builder.where)
 
 
 def indices_differ(a: AbstractValue | None, b: AbstractValue) -> bool:

@@ -30,14 +30,14 @@ from srcad.startup.records import replace
 Resolve = Callable[[Value], Value | None]
 
 
-def chosen_again(s: Machine, either: Either, value: Value, resolve: Resolve) -> Value | None:
+def chosen_again(state: Machine, either: Either, value: Value, resolve: Resolve) -> Value | None:
     """Return a value after something has changed: `resolve` tells what it is on either path.
 
     `resolve` gives the value itself where nothing has changed, None where nobody knows.
     """
     blocks: list[Block] = []
     for side in (either.left, either.right):
-        with s.block() as builder:
+        with state.block() as builder:
             found = value if side == UNDEF or isinstance(side, Const) else resolve(side)
         if found is None:
             return None
@@ -48,107 +48,112 @@ def chosen_again(s: Machine, either: Either, value: Value, resolve: Resolve) -> 
         then=blocks[0],
         orelse=blocks[1],
         outputs=(output,),
-        where=s.builder.where,
-        half=s.builder.half,
+        where=state.builder.where,
+        half=state.builder.half,
     )
-    s.builder.ops.append(op)
-    take_over(s, value, output)
+    state.builder.ops.append(op)
+    take_over(state, value, output)
     return output
 
 
-def bound_if(s: Machine, test: Atom, build: Callable[[], AbstractValue]) -> Value:
+def bound_if(state: Machine, test: Atom, build: Callable[[], AbstractValue]) -> Value:
     """Return what is made where a test holds; nothing reads it elsewhere."""
-    with s.block() as builder:
+    with state.block() as builder:
         made = build()
     assert isinstance(made, Value)
     output = Value(made.type, made.hint)
     then, orelse = Block((), tuple(builder.ops), (made,)), Block((), (), (UNDEF,))
-    s.builder.ops.append(
+    state.builder.ops.append(
         If(
             test=test,
             then=then,
             orelse=orelse,
             outputs=(output,),
-            where=s.builder.where,
-            half=s.builder.half,
+            where=state.builder.where,
+            half=state.builder.half,
         )
     )
-    take_over(s, made, output)
-    s.partial.add(output)
+    take_over(state, made, output)
+    state.partial.add(output)
     return output
 
 
-def take_over(s: Machine, old: Value, new: Value) -> None:
+def take_over(state: Machine, old: Value, new: Value) -> None:
     """Note that a value is another version of what an ambiguous one was."""
-    tables: tuple[dict[Value, Any], ...] = (s.origins, s.either, s.perhaps_unbound, s.unbound_if)
+    tables: tuple[dict[Value, Any], ...] = (
+        state.origins,
+        state.either,
+        state.perhaps_unbound,
+        state.unbound_if,
+    )
     for table in tables:
         if old in table:
             table[new] = table[old]
-    if old in s.active:
-        s.active.add(new)
+    if old in state.active:
+        state.active.add(new)
 
 
-def overwritten(s: Machine, old: Value, new: Value) -> None:
+def overwritten(state: Machine, old: Value, new: Value) -> None:
     """Bind a new version of an array of which only the value is known; others are stale."""
-    where = origin(s, old)
-    check_owner(s, where.objects)
-    s.origins[new] = Origin(frozenset({new}))
-    s.laid_as[new] = SAME, (old,)
-    _follow(s, where.objects, {old: new}, None, where.steps or () if where.is_exact else ())
+    where = origin(state, old)
+    check_owner(state, where.objects)
+    state.origins[new] = Origin(frozenset({new}))
+    state.laid_as[new] = SAME, (old,)
+    _follow(state, where.objects, {old: new}, None, where.steps or () if where.is_exact else ())
 
 
-def written_in_part(s: Machine, value: Value) -> None:
+def written_in_part(state: Machine, value: Value) -> None:
     """Note that what follows may leave some of an array written when it fails."""
-    for object_ in origin(s, value).everything:
-        s.note_write(object_)
+    for object_ in origin(state, value).everything:
+        state.note_write(object_)
 
 
-def perhaps_written(s: Machine, value: Value) -> None:
+def perhaps_written(state: Machine, value: Value) -> None:
     """Make stale what may be a number, which stays, or an array, which has changed."""
-    objects = origin(s, value).objects
-    if is_doubtful(s, value):
-        ask_whose(s)
-        s.emit(runtime.no_array, value, effect=True)
+    objects = origin(state, value).objects
+    if is_doubtful(state, value):
+        ask_whose(state)
+        state.emit(runtime.no_array, value, effect=True)
         return
-    check_owner(s, objects)
-    _follow(s, objects, {}, None, ())
+    check_owner(state, objects)
+    _follow(state, objects, {}, None, ())
 
 
-def rewritten(s: Machine, old: Value, new: Value, place: tuple[Step, ...]) -> None:
+def rewritten(state: Machine, old: Value, new: Value, place: tuple[Step, ...]) -> None:
     """Bind a new version of the array `old`; everything that shows it follows."""
-    found = origin(s, old)
-    check_owner(s, found.objects)
-    s.origins[new] = found
-    s.laid_as[new] = SAME, (old,)
-    _follow(s, found.objects, {old: new}, new, place)
+    found = origin(state, old)
+    check_owner(state, found.objects)
+    state.origins[new] = found
+    state.laid_as[new] = SAME, (old,)
+    _follow(state, found.objects, {old: new}, new, place)
 
 
 def _follow(
-    s: Machine,
+    state: Machine,
     objects: frozenset[Value],
     new: dict[Value, Value],
     root: Value | None,
     place: tuple[Step, ...],
 ) -> None:
     """Bind the new versions wherever the old ones, or views of them, are reachable."""
-    where = s.builder.where
+    where = state.builder.where
     taken: dict[Value, AbstractValue] = dict(new)
 
     def change(box: AbstractValue) -> AbstractValue | None:
         if not isinstance(box, Value):
             return None
         if box not in taken:
-            if origin(s, box).everything.isdisjoint(objects):
+            if origin(state, box).everything.isdisjoint(objects):
                 return None
             if root is not None:
-                now = _shown(s, objects, root, place, box, box)
-            elif _is_beside(origin(s, box), objects, place):
+                now = _shown(state, objects, root, place, box, box)
+            elif _is_beside(origin(state, box), objects, place):
                 return None
             else:
                 now = next(
                     (
-                        realised(s, new[base], steps, box.hint)
-                        for base, steps in bases(s, box)
+                        realised(state, new[base], steps, box.hint)
+                        for base, steps in bases(state, box)
                         if base in new
                     ),
                     None,
@@ -157,13 +162,13 @@ def _follow(
         return taken[box]
 
     done: Done = {}
-    before = dict(s.frames[0].env) if s.outside.written else {}
-    for frame in s.frames:
+    before = dict(state.frames[0].env) if state.outside.written else {}
+    for frame in state.frames:
         for name, box in list(frame.env.items()):
             frame.env[name] = mapped(box, change, done)
-    refuse_hidden(s, with_beginnings(s, objects))
+    refuse_hidden(state, with_beginnings(state, objects))
     if before:
-        places.note_array_written(s, before, lambda box: _may_show(s, box, objects))
+        places.note_array_written(state, before, lambda box: _may_show(state, box, objects))
 
 
 def _is_beside(where: Origin, objects: frozenset[Value], place: tuple[Step, ...]) -> bool:
@@ -173,15 +178,15 @@ def _is_beside(where: Origin, objects: frozenset[Value], place: tuple[Step, ...]
     return are_disjoint(where.steps or (), place)
 
 
-def _may_show(s: Machine, box: AbstractValue, objects: frozenset[Value]) -> bool:
+def _may_show(state: Machine, box: AbstractValue, objects: frozenset[Value]) -> bool:
     """Return True if a box may show some of these arrays; of what is not bound nobody knows."""
     values = list(inner_values(box))
-    shown = any(not origin(s, value).everything.isdisjoint(objects) for value in values)
+    shown = any(not origin(state, value).everything.isdisjoint(objects) for value in values)
     return shown or not values
 
 
 def _shown(
-    s: Machine,
+    state: Machine,
     objects: frozenset[Value],
     root: Value,
     place: tuple[Step, ...],
@@ -189,40 +194,42 @@ def _shown(
     value: Value,
 ) -> Value | None:
     """Return the value that shows what `was` showed, in the place of `value`; None if unknown."""
-    found = origin(s, was)
+    found = origin(state, was)
     if found.everything.isdisjoint(objects):
         return value
     if not found.is_exact:
-        chosen = s.either.get(was)
+        chosen = state.either.get(was)
         if chosen is None:
             return None
         return chosen_again(
-            s, chosen, value, lambda side: _shown(s, objects, root, place, side, value)
+            state, chosen, value, lambda side: _shown(state, objects, root, place, side, value)
         )
     assert found.steps is not None
     if found.objects.isdisjoint(objects):
-        return _with_latest(s, value, objects, root)  # a container that may hold the array
+        return _with_latest(state, value, objects, root)  # a container that may hold the array
     if are_disjoint(found.steps, place):
         return value
-    return realised(s, root, found.steps, value.hint) if found.steps else root
+    return realised(state, root, found.steps, value.hint) if found.steps else root
 
 
-def _with_latest(s: Machine, items: Value, objects: frozenset[Value], root: Value) -> Value | None:
+def _with_latest(
+    state: Machine, items: Value, objects: frozenset[Value], root: Value
+) -> Value | None:
     """Return the list of a dict's values with the last stored one as it is now."""
-    latest = s.dicts.latest.get(items)
+    latest = state.dicts.latest.get(items)
     if latest is None or objects != {latest.object_}:
         return None
-    new = s.replaced(items, latest.place, root, hint=items.hint)
-    s.dicts.latest[new] = replace(latest, value=root)
+    new = state.replaced(items, latest.place, root, hint=items.hint)
+    state.dicts.latest[new] = replace(latest, value=root)
     return new
 
 
-def refuse_hidden(s: Machine, objects: frozenset[Value]) -> None:
+def refuse_hidden(state: Machine, objects: frozenset[Value]) -> None:
     """Refuse a write that a function which has left its surroundings would see."""
-    for frame in _left_frames(s):
+    for frame in _left_frames(state):
         for name, box in frame.env.items():
-            if any(not origin(s, v).everything.isdisjoint(objects) for v in inner_values(box)):
-                s.refuse(
+            if any(not origin(state, v).everything.isdisjoint(objects) for v in inner_values(box)):
+                state.refuse(
                     errors.MutationError,
                     f"cannot write into {name!r}, which a local function holds",
                     why="the function that bound it has returned.",
@@ -230,10 +237,10 @@ def refuse_hidden(s: Machine, objects: frozenset[Value]) -> None:
                 )
 
 
-def _left_frames(s: Machine) -> list[Frame]:
+def _left_frames(state: Machine) -> list[Frame]:
     """Return the frames that local functions hold and that are not being read any more."""
-    live, found = set(map(id, s.frames)), dict[int, Any]()
-    todo: list[Any] = list(s.frames)
+    live, found = set(map(id, state.frames)), dict[int, Any]()
+    todo: list[Any] = list(state.frames)
     while todo:
         frame = todo.pop()
         if id(frame) in found:

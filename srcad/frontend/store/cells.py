@@ -33,46 +33,46 @@ from srcad.startup.records import replace
 Read = list[tuple[str, AbstractValue]]
 
 
-def _is_live(s: Machine, frame: Frame) -> bool:
-    return any(frame is other for other in s.frames)
+def _is_live(state: Machine, frame: Frame) -> bool:
+    return any(frame is other for other in state.frames)
 
 
-def around(s: Machine, box: FunctionValue) -> Frame:
+def around(state: Machine, box: FunctionValue) -> Frame:
     """Return the frame in which a local function looks for its free names."""
     if box.names is None:
         return box.frame
     env: Env = dict(zip(box.names, box.held, strict=True))
     env.update(dict.fromkeys(box.itself, box))
-    return replace(_emptied(s, box.frame), env=env)
+    return replace(_emptied(state, box.frame), env=env)
 
 
-def _emptied(s: Machine, frame: Frame) -> Frame:
+def _emptied(state: Machine, frame: Frame) -> Frame:
     """Empty a frame that has returned, and those around it: the function holds their names."""
     outer = frame.outer
-    if outer is not None and not _is_live(s, outer):
-        outer = _emptied(s, outer)
+    if outer is not None and not _is_live(state, outer):
+        outer = _emptied(state, outer)
     return replace(frame, env={}, outer=outer, functions=[])
 
 
 @contextmanager
-def surrounded(s: Machine, frame: Frame | None) -> Iterator[None]:
+def surrounded(state: Machine, frame: Frame | None) -> Iterator[None]:
     """Read a function among the names that it holds: what is written there is seen."""
-    if frame is None or _is_live(s, frame):
+    if frame is None or _is_live(state, frame):
         yield
         return
-    s.frames.append(frame)
+    state.frames.append(frame)
     try:
         yield
     finally:
-        s.frames.remove(frame)
-        returned(s, frame)
+        state.frames.remove(frame)
+        returned(state, frame)
 
 
-def returned(s: Machine, frame: Frame) -> None:
+def returned(state: Machine, frame: Frame) -> None:
     """Note that a function has returned, with the functions made in it and what they read."""
     if not frame.functions:
         return
-    taken = {id(box): _taken(s, box) for box in frame.functions}
+    taken = {id(box): _taken(state, box) for box in frame.functions}
     made = [box for box in frame.functions if not _leads_back(box, taken)]
     for box in made:
         own, others = _parted(box, taken[id(box)])
@@ -83,18 +83,18 @@ def returned(s: Machine, frame: Frame) -> None:
         ):
             object.__setattr__(box, field, value)
     outer = frame.outer
-    while outer is not None and not _is_live(s, outer):
+    while outer is not None and not _is_live(state, outer):
         outer = outer.outer
     if outer is not None:
         outer.functions += made
 
 
-def returning(s: Machine, result: AbstractValue) -> AbstractValue:
+def returning(state: Machine, result: AbstractValue) -> AbstractValue:
     """On return, copy free variables into the closures created in this frame."""
-    frame, done = s.frame, Done()
+    frame, done = state.frame, Done()
     if not frame.functions:
         return result
-    taken = {id(box): _taken(s, box, frame) for box in frame.functions}
+    taken = {id(box): _taken(state, box, frame) for box in frame.functions}
 
     def change(box: AbstractValue) -> AbstractValue | None:
         if is_mutable(box):
@@ -118,13 +118,13 @@ def _parted(box: FunctionValue, names: Env) -> tuple[tuple[str, ...], Env]:
     return own, {name: held for name, held in names.items() if held is not box}
 
 
-def _taken(s: Machine, box: FunctionValue, leaving: Frame | None = None) -> Env:
+def _taken(state: Machine, box: FunctionValue, leaving: Frame | None = None) -> Env:
     """Return the free variables of a function from frames that have returned, or are `leaving`."""
     found: Env = dict(zip(box.names or (), box.held, strict=True))
     found.update(dict.fromkeys(box.itself, box))
     hidden: set[str] = set()
     frame: Frame | None = box.frame
-    while frame is not None and (frame is leaving or not _is_live(s, frame)):
+    while frame is not None and (frame is leaving or not _is_live(state, frame)):
         for name in read_counts(box.node):
             if name not in found and name not in hidden and name in frame.env:
                 found[name] = frame.env[name]
@@ -151,18 +151,18 @@ def _leads_back(box: FunctionValue, taken: dict[int, Env]) -> bool:
 
 
 # ------------------------------------------------------------------------ which is which
-def is_one_thing(s: Machine, a: AbstractValue, b: AbstractValue) -> bool:
+def is_one_thing(state: Machine, a: AbstractValue, b: AbstractValue) -> bool:
     """Return True if two boxes certainly are one thing."""
     if a is b:
         return True
     if isinstance(a, Constant) and isinstance(b, Constant):
-        return is_one_constant(s, a, b)
+        return is_one_constant(state, a, b)
     if isinstance(a, Holder) and isinstance(b, Holder):
         return a.value is b.value
-    if not are_alike(s, a, b):
+    if not are_alike(state, a, b):
         return False
     parts = zip(components(a), components(b), strict=True)
-    return all(is_one_thing(s, x, y) for x, y in parts)
+    return all(is_one_thing(state, x, y) for x, y in parts)
 
 
 def same_parts(a: AbstractValue, b: AbstractValue) -> bool:
@@ -179,7 +179,7 @@ def same_parts(a: AbstractValue, b: AbstractValue) -> bool:
             return (isinstance(a, Choice) and isinstance(b, Choice)) or same_structure(a, b)
 
 
-def are_alike(s: Machine, a: AbstractValue, b: AbstractValue) -> bool:
+def are_alike(state: Machine, a: AbstractValue, b: AbstractValue) -> bool:
     """Return True if two functions differ in nothing but the values that they hold."""
     if not isinstance(a, Code) or not same_parts(a, b):
         return False
@@ -188,18 +188,19 @@ def are_alike(s: Machine, a: AbstractValue, b: AbstractValue) -> bool:
     if isinstance(a, FunctionValue) and isinstance(b, FunctionValue):
         if a.borrowed != b.borrowed:
             return False
-        return a.frame is b.frame if a.names is None else _stand_alike(s, a.frame, b.frame)
+        return a.frame is b.frame if a.names is None else _stand_alike(state, a.frame, b.frame)
     functions = {BoundValue: components(a)[:1], Choice: components(a)[1:]}.get(type(a), ())
     others = components(b)[-len(functions) :] if isinstance(a, Choice) else components(b)
     return all(
-        is_one_thing(s, x, y) or are_alike(s, x, y) for x, y in zip(functions, others, strict=False)
+        is_one_thing(state, x, y) or are_alike(state, x, y)
+        for x, y in zip(functions, others, strict=False)
     )
 
 
-def _stand_alike(s: Machine, a: Frame | None, b: Frame | None) -> bool:
+def _stand_alike(state: Machine, a: Frame | None, b: Frame | None) -> bool:
     """Return True if two frames that have returned had the same around them."""
     while a is not b:
-        if a is None or b is None or _is_live(s, a) or _is_live(s, b):
+        if a is None or b is None or _is_live(state, a) or _is_live(state, b):
             return False
         cells = a.cells.keys() == b.cells.keys() and all(
             a.cells[name] is b.cells[name] for name in a.cells

@@ -45,7 +45,7 @@ _SUMS = frozenset({operator.add, operator.iadd})
 _KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, dict, range, slice)
 
 
-def check_operands(s: Machine, target: Any, arguments: Iterable[Arg], result: Value) -> None:
+def check_operands(state: Machine, target: Any, arguments: Iterable[Arg], result: Value) -> None:
     """Refuse an operation with a derivative one of whose operands is foreign to its rule."""
     type_ = result.type
     arguments = tuple(arguments)
@@ -53,17 +53,17 @@ def check_operands(s: Machine, target: Any, arguments: Iterable[Arg], result: Va
     by_field = reads and _is_field(arguments[0], arguments[1])
     if by_field or (isinstance(type_, Numeric) and type_.kind in ("O", "V")):
         is_plain = isinstance(type_, Numeric) and type_.kind == "O"
-        s.refuse(
+        state.refuse(
             errors.UnsupportedTypeError,
             f"an array {'of objects' if is_plain else 'with fields'} depends on the arguments",
             why="NumPy calls Python for each entry, so no derivative can be taken of its entries.",
             help=("give it a number type:  dtype=float", "or keep the values in a list or dict"),
         )
     if isinstance(type_, ListOf):
-        _check_kept(s, target, arguments, type_)
+        _check_kept(state, target, arguments, type_)
     if _is_arithmetic(target):
         for arg in arguments:
-            _check_at_the_call(s, target, arg)
+            _check_at_the_call(state, target, arg)
     for arg in _operands(arguments):
         cls = _class_of(arg)
         if cls is None or not (_is_foreign(cls) or _is_unknown(target, arg)):
@@ -73,7 +73,7 @@ def check_operands(s: Machine, target: Any, arguments: Iterable[Arg], result: Va
         rule = registry.lookup(target)
         if rule is None or not rule.shipped:
             return  # a rule of the user's knows its operands
-        s.refuse(
+        state.refuse(
             errors.UnsupportedTypeError,
             f"cannot differentiate through an operation with a {label(cls)!r}",
             why="only its class knows what the operation does.",
@@ -87,7 +87,7 @@ def _is_field(container: Arg, index: Arg) -> bool:
     return is_array and isinstance(index, Const) and isinstance(index.value, str)
 
 
-def _check_kept(s: Machine, target: Any, arguments: tuple[Arg, ...], kept: ListOf) -> None:
+def _check_kept(state: Machine, target: Any, arguments: tuple[Arg, ...], kept: ListOf) -> None:
     """Refuse a list of which nobody could tell which of its items are structures."""
     if puts_in(target) == "item":
         pairs = [(arguments[0], kept), (arguments[-1], kept.item)]
@@ -98,8 +98,8 @@ def _check_kept(s: Machine, target: Any, arguments: tuple[Arg, ...], kept: ListO
         pairs = [(arg, kept) for arg in arguments] if joins else []
     for arg, within in pairs:
         type_ = argument_type(arg)
-        if is_lost(type_, within) and any(v in s.active for v in values_in(arg)):
-            s.refuse(
+        if is_lost(type_, within) and any(v in state.active for v in values_in(arg)):
+            state.refuse(
                 errors.UnsupportedTypeError,
                 "cannot keep different kinds of things in a list whose length is not known",
                 why="a derivative goes through them, and only some have parts.",
@@ -107,13 +107,13 @@ def _check_kept(s: Machine, target: Any, arguments: tuple[Arg, ...], kept: ListO
             )
 
 
-def is_of_unknown(s: Machine, target: Any, arguments: Iterable[Arg]) -> bool:
+def is_of_unknown(state: Machine, target: Any, arguments: Iterable[Arg]) -> bool:
     """Return True if arithmetic without a derivative may be that of an object of any class."""
     if not isinstance(target, BuiltinFunctionType) or target not in _OPERATIONS:
         return False
     values = [a for a in arguments if isinstance(a, Value)]
-    unknown = any(v.type == OPAQUE for v in values) and s.active.isdisjoint(values)
-    return unknown and not s.frame.trusted
+    unknown = any(v.type == OPAQUE for v in values) and state.active.isdisjoint(values)
+    return unknown and not state.frame.trusted
 
 
 def _is_arithmetic(target: Any) -> bool:
@@ -124,11 +124,11 @@ def _is_arithmetic(target: Any) -> bool:
     )
 
 
-def _check_at_the_call(s: Machine, target: Any, arg: Arg) -> None:
+def _check_at_the_call(state: Machine, target: Any, arg: Arg) -> None:
     """Have an operand looked at of which is known only at run time what it is."""
-    if not isinstance(arg, Value) or arg in s.active or arg.type != OPAQUE:
+    if not isinstance(arg, Value) or arg in state.active or arg.type != OPAQUE:
         return
-    latest = s.builder.ops[-_MOST_SEARCHED:]
+    latest = state.builder.ops[-_MOST_SEARCHED:]
     if any(
         isinstance(op, Call) and op.target is runtime.numeric and op.args[0] is arg for op in latest
     ):
@@ -136,23 +136,25 @@ def _check_at_the_call(s: Machine, target: Any, arg: Arg) -> None:
     rule = registry.lookup(target)
     if rule is not None and rule.shipped:
         sparse = {"sparse": Const(True)} if target is operator.matmul else {}
-        s.emit(runtime.numeric, arg, kwargs=sparse, effect=True)
+        state.emit(runtime.numeric, arg, kwargs=sparse, effect=True)
 
 
-def as_number(s: Machine, box: Value, name: str) -> AbstractValue | None:
+def as_number(state: Machine, box: Value, name: str) -> AbstractValue | None:
     """Return a differentiated value of unknown type, as the array that has `name`.
 
     That is what a function with a rule of its own returns.  None for what is known, and for names
     that no array has or that write into it.  Inside a rule nothing is marked as differentiated;
     there it is what is transposed.
     """
-    names = _READ_OF_ARRAYS if s.active else _TRANSPOSED
-    if box.type != OPAQUE or name not in names or (s.active and box not in s.active):
+    names = _READ_OF_ARRAYS if state.active else _TRANSPOSED
+    if box.type != OPAQUE or name not in names or (state.active and box not in state.active):
         return None
-    return s.box(s.emit(runtime.numeric_value, box, type=NUMBER, hint=box.hint))
+    return state.box(state.emit(runtime.numeric_value, box, type=NUMBER, hint=box.hint))
 
 
-def ask_the_other(s: Machine, left: AbstractValue, right: AbstractValue, reflected: str) -> None:
+def ask_the_other(
+    state: Machine, left: AbstractValue, right: AbstractValue, reflected: str
+) -> None:
     """Have an operand of which is known only at run time what it is be a number or an array.
 
     Where it is an object, its class may be asked before that of the other operand.  If a call that
@@ -166,15 +168,15 @@ def ask_the_other(s: Machine, left: AbstractValue, right: AbstractValue, reflect
         return
     if not isinstance(other, Value) or not isinstance(other.type, Opaque):
         return
-    if s.inactive.may_open:
-        s.inactive.is_open = True
-        s.refuse(
+    if state.inactive.may_open:
+        state.inactive.is_open = True
+        state.refuse(
             errors.UnsupportedTypeError,
             "cannot tell whose operator this is",
             why="the class of an operand that only the call knows may be asked first.",
             help=("make the object with a call that is read, in the function itself",),
         )
-    s.emit(runtime.numeric, other, effect=True)
+    state.emit(runtime.numeric, other, effect=True)
 
 
 def _is_overridden(cls: type, name: str) -> bool:

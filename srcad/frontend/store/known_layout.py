@@ -15,7 +15,7 @@ from srcad.types.numeric import Shape
 from srcad.types.sizes import resolved
 
 
-def layout(s: Machine, value: Value) -> Layout | None:
+def layout(state: Machine, value: Value) -> Layout | None:
     """How an array lies in memory; None if that is not known.
 
     Found when it is asked for: that an argument lies in C order is then taken for granted.
@@ -23,35 +23,35 @@ def layout(s: Machine, value: Value) -> Layout | None:
     pending = [value]
     while pending:
         one = pending[-1]
-        sources = () if one in s.layouts else _sources(s, one)
-        missing = [source for source in sources if source not in s.layouts]
+        sources = () if one in state.layouts else _sources(state, one)
+        missing = [source for source in sources if source not in state.layouts]
         pending += missing
         if not missing:
-            s.layouts.setdefault(pending.pop(), _layout_from(s, one, sources))
-    return s.layouts[value]
+            state.layouts.setdefault(pending.pop(), _layout_from(state, one, sources))
+    return state.layouts[value]
 
 
-def _sources(s: Machine, value: Value) -> tuple[Value, ...]:
+def _sources(state: Machine, value: Value) -> tuple[Value, ...]:
     """Return the arrays from which the layout of another one follows."""
-    if value in s.compact or shape_of(value) is None:
+    if value in state.compact or shape_of(value) is None:
         return ()
-    if value in s.laid_as or value in s.laid_like:
-        return s.laid_as[value][1] if value in s.laid_as else s.laid_like[value]
-    where = origin(s, value)
+    if value in state.laid_as or value in state.laid_like:
+        return state.laid_as[value][1] if value in state.laid_as else state.laid_like[value]
+    where = origin(state, value)
     is_version = where.is_exact and where.steps == () and value not in where.objects
     return tuple(where.objects) if is_version else ()
 
 
-def _layout_from(s: Machine, value: Value, sources: tuple[Value, ...]) -> Layout | None:
+def _layout_from(state: Machine, value: Value, sources: tuple[Value, ...]) -> Layout | None:
     shape = shape_of(value)
-    if value in s.layouts or shape is None:
-        return s.layouts.get(value)
-    if value in s.compact or (not sources and s.lies_close(value)):
+    if value in state.layouts or shape is None:
+        return state.layouts.get(value)
+    if value in state.compact or (not sources and state.lies_close(value)):
         return c_order(shape)
-    found = [s.layouts[source] for source in sources]
-    if value not in s.laid_as:
+    found = [state.layouts[source] for source in sources]
+    if value not in state.laid_as:
         return found[0] if found and all(one == found[0] for one in found) else None
-    step = s.laid_as[value][0]
+    step = state.laid_as[value][0]
     if step is None:
         return (
             operands_layout(found, shape)
@@ -69,13 +69,13 @@ def _is_as_long(array: Value, shape: Shape) -> bool:
     )
 
 
-def is_compact(s: Machine, value: Value) -> bool:
+def is_compact(state: Machine, value: Value) -> bool:
     """Return True if the memory of an array certainly is in C order without gaps."""
-    if value in s.compact:
+    if value in state.compact:
         return True
-    where = origin(s, value)
+    where = origin(state, value)
     laid_out = where.steps is not None and all(map(_keeps_compact, where.steps))
-    return laid_out and bool(where.objects) and where.objects <= s.compact
+    return laid_out and bool(where.objects) and where.objects <= state.compact
 
 
 def _keeps_compact(step: Step) -> bool:
@@ -88,7 +88,7 @@ def _keeps_compact(step: Step) -> bool:
     return shows_operand(step.target, certain=False)
 
 
-def all_compact(s: Machine, args: tuple[Arg, ...]) -> bool:
+def all_compact(state: Machine, args: tuple[Arg, ...]) -> bool:
     """Return True if all arrays among some arguments certainly are in C order without gaps."""
     arrays = [v for arg in args for v in values_in(arg) if may_be_array(v)]
-    return all(is_compact(s, v) for v in arrays)
+    return all(is_compact(state, v) for v in arrays)

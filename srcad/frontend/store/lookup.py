@@ -38,40 +38,40 @@ STABLE_MODULES = frozenset(
 )
 
 
-def value_of_name(s: Machine, name: str) -> AbstractValue:
+def value_of_name(state: Machine, name: str) -> AbstractValue:
     """Return the box of a name, found as Python finds it."""
-    frame: Frame | None = s.frame
+    frame: Frame | None = state.frame
     while frame is not None:
         box = frame.env.get(name, UNBOUND)
         if isinstance(box, Stale):
-            stale.refuse_stale(s, box)
+            stale.refuse_stale(state, box)
         if not isinstance(box, Unbound):
             return box
         if name in frame.local:
             frame.missed.add(name)
-            unbound(s, name, local=frame is s.frame)
+            unbound(state, name, local=frame is state.frame)
         if frame.declared.get(name) == "global":
             break
         if name in frame.closure:
-            return _of_cell(s, frame, name)
+            return _of_cell(state, frame, name)
         if frame.outer is None:
             break
         if name in frame.borrowed and name not in frame.outer.hidden:
-            _refuse_ended(s, name)
+            _refuse_ended(state, name)
         frame = frame.outer
     assert frame is not None
-    return global_name(s, frame, name)
+    return global_name(state, frame, name)
 
 
-def _of_cell(s: Machine, frame: Frame, name: str) -> AbstractValue:
+def _of_cell(state: Machine, frame: Frame, name: str) -> AbstractValue:
     """Return a name of a function around that one which has returned."""
-    written = _written(s, cell_place(frame, name))
+    written = _written(state, cell_place(frame, name))
     if written is not None:
         return written
     if name in frame.unfilled:
-        _unfilled(s, frame, name)
+        _unfilled(state, frame, name)
     path = None if frame.path is None else (*frame.path, ("cell", name))
-    return value_of_object(s, frame.cells[name], path)
+    return value_of_object(state, frame.cells[name], path)
 
 
 def global_place(frame: Frame, name: str) -> OutsidePlace | None:
@@ -99,53 +99,53 @@ def cell_place(frame: Frame, name: str) -> OutsidePlace | None:
     return OutsidePlace(cell, "cell", name, holder, (*path, ("cell", name)), cell)
 
 
-def first_content(s: Machine, place: OutsidePlace) -> AbstractValue | None:
+def first_content(state: Machine, place: OutsidePlace) -> AbstractValue | None:
     """Return the value of a place when the call starts; None if there is none."""
     held = vars(place.by) if place.kind == "global" and place.by is not place.owner else place.by
     if isinstance(held, dict) and place.kind == "global":
         if place.name in held:
-            return value_of_object(s, held[place.name], place.content)
-        s.guard(place.holder, "unset" if held is place.by else "lacks", place.name)
+            return value_of_object(state, held[place.name], place.content)
+        state.guard(place.holder, "unset" if held is place.by else "lacks", place.name)
         return None
     if place.kind == "item":
-        return _first_item(s, place)
+        return _first_item(state, place)
     if place.kind == "cell":
-        return value_of_object(s, place.by.cell_contents, place.content)
+        return value_of_object(state, place.by.cell_contents, place.content)
     if hasattr(place.by, place.name):
-        return value_of_object(s, getattr(place.by, place.name), place.content)
-    s.guard(place.holder, "lacks", place.name)
+        return value_of_object(state, getattr(place.by, place.name), place.content)
+    state.guard(place.holder, "lacks", place.name)
     return None
 
 
-def _first_item(s: Machine, place: OutsidePlace) -> AbstractValue | None:
+def _first_item(state: Machine, place: OutsidePlace) -> AbstractValue | None:
     try:
-        return value_of_object(s, place.by[place.name], place.content)
+        return value_of_object(state, place.by[place.name], place.content)
     except LookupError:
         if isinstance(place.by, dict):
-            s.guard(place.holder, "unset", place.name)
+            state.guard(place.holder, "unset", place.name)
             return None
-        places.refuse_unknown_place(s, place)
+        places.refuse_unknown_place(state, place)
 
 
-def _written(s: Machine, place: OutsidePlace | None) -> AbstractValue | None:
-    return None if place is None else places.content_of(s, place)
+def _written(state: Machine, place: OutsidePlace | None) -> AbstractValue | None:
+    return None if place is None else places.content_of(state, place)
 
 
-def _unfilled(s: Machine, frame: Frame, name: str) -> NoReturn:
+def _unfilled(state: Machine, frame: Frame, name: str) -> NoReturn:
     """Raise, as the original call does until the function around has bound the name."""
     if frame.path is not None:
         cell = ("attr", "__closure__"), ("item", frame.unfilled[name])
-        s.guard((*frame.path, *cell), "empty", None)
+        state.guard((*frame.path, *cell), "empty", None)
     message = (
         f"cannot access free variable {name!r} "
         "where it is not associated with a value in enclosing scope"
     )
-    raises(s, NameError, message)
+    raises(state, NameError, message)
 
 
-def _refuse_ended(s: Machine, name: str) -> NoReturn:
+def _refuse_ended(state: Machine, name: str) -> NoReturn:
     """Refuse to read a name that has ended with its comprehension."""
-    s.refuse(
+    state.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot read {name!r}, which a comprehension has bound",
         why="the function that reads it was made there, and is called after it.",
@@ -153,22 +153,22 @@ def _refuse_ended(s: Machine, name: str) -> NoReturn:
     )
 
 
-def global_name(s: Machine, frame: Frame, name: str) -> AbstractValue:
+def global_name(state: Machine, frame: Frame, name: str) -> AbstractValue:
     """Return a name of the module, or a builtin."""
     path = None if frame.path is None else (*frame.path, ("global", name))
-    written = _written(s, global_place(frame, name))
+    written = _written(state, global_place(frame, name))
     if written is not None:
         return written
     if name in frame.globals:
-        return value_of_object(s, frame.globals[name], path)
+        return value_of_object(state, frame.globals[name], path)
     if hasattr(builtins, name):
-        return value_of_object(s, getattr(builtins, name), path)
+        return value_of_object(state, getattr(builtins, name), path)
     if frame.path is not None:
-        s.guard((*frame.path, ("attr", "__globals__")), "unset", name)
-    return unbound(s, name, local=False)
+        state.guard((*frame.path, ("attr", "__globals__")), "unset", name)
+    return unbound(state, name, local=False)
 
 
-def unbound(s: Machine, name: str, *, local: bool) -> NoReturn:
+def unbound(state: Machine, name: str, *, local: bool) -> NoReturn:
     """Raise, as the original call does here."""
     kind = UnboundLocalError if local else NameError
     message = (
@@ -176,33 +176,33 @@ def unbound(s: Machine, name: str, *, local: bool) -> NoReturn:
         if local
         else f"name {name!r} is not defined"
     )
-    s.raise_(s.emit(kind, Const(message)))
+    state.raise_(state.emit(kind, Const(message)))
     raise Unreachable
 
 
-def value_of_object(s: Machine, value: Any, path: Path | None) -> AbstractValue:
+def value_of_object(state: Machine, value: Any, path: Path | None) -> AbstractValue:
     """Return the box of a user's object at `path` (None: it never changes)."""
     if path is None:
         return Constant(value)
-    note_read(s, path, value)
+    note_read(state, path, value)
     if value is None or is_instance(value, bool | str | bytes):
-        s.guard(path, "equals", value)
+        state.guard(path, "equals", value)
         return Constant(value)
     if is_instance(value, types.FunctionType):
-        s.guard(path, "is" if is_stable(value) else "code", value)
+        state.guard(path, "is" if is_stable(value) else "code", value)
         return Constant(value, None if is_stable(value) else path)
     if is_constant_object(value):
-        s.guard(path, "is", value)
+        state.guard(path, "is", value)
         kinds = (types.ModuleType, type, functools._lru_cache_wrapper)
         has_members = is_instance(value, kinds) and not is_stable(value)
         return Constant(value, path if has_members else None)
-    if s.outside.holders and places.is_held(s, value):
-        s.guard(path, "class", type(value))
+    if state.outside.holders and places.is_held(state, value):
+        state.guard(path, "class", type(value))
         is_item = type(value) in (list, dict)
         return Holder(value, path) if is_item else Constant(value, path)
     if is_data(value):
-        return s.box(s.captured(path, value))
-    s.guard(path, "class", type(value))
+        return state.box(state.captured(path, value))
+    state.guard(path, "class", type(value))
     return Constant(value, path)
 
 

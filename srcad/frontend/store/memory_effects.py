@@ -57,25 +57,25 @@ _COMPACT: frozenset[Any] = frozenset(
 
 
 def note(
-    s: Machine,
+    state: Machine,
     target: Any,
     args: tuple[Arg, ...],
     kwargs: tuple[tuple[str, Arg], ...],
     result: Value,
 ) -> None:
     """Record the memory of the result of a call."""
-    _note_use(s, target, args, s.builder.ops[-1])
+    _note_use(state, target, args, state.builder.ops[-1])
     if not has_storage(result):
         return
     first = args[0] if args else None
-    if may_be_array(first) and _note_view(s, target, args, kwargs, result):
+    if may_be_array(first) and _note_view(state, target, args, kwargs, result):
         return
     if is_one_of(target, OPERATORS) and any(map(_is_users_object, args)):
-        s.inactive.unknown.add(result)
+        state.inactive.unknown.add(result)
         return
     drawn = calls_operand(target) and may_be_array(result)  # the only such results of a known type
     if drawn or makes_new_array(target, result.type, args, kwargs) or is_inert(target):
-        _note_new(s, target, args, kwargs, result)
+        _note_new(state, target, args, kwargs, result)
         return
     if isinstance(result.type, Opaque) and is_one_of(target, OPERATORS):
         return
@@ -83,30 +83,30 @@ def note(
         return
     shown = args[:1] if is_one_of(target, IN_PLACE) else (*args, *(a for _, a in kwargs))
     values = [v for arg in shown for v in values_in(arg)]
-    held = frozenset().union(*(origin(s, v).everything for v in values))
+    held = frozenset().union(*(origin(state, v).everything for v in values))
     if is_store(target, "list") and isinstance(first, Value):
-        parent = origin(s, first)
-        added = frozenset().union(*(origin(s, v).everything for v in values if v is not first))
-        s.origins[result] = Origin(parent.objects, parent.steps, parent.holds | added)
+        parent = origin(state, first)
+        added = frozenset().union(*(origin(state, v).everything for v in values if v is not first))
+        state.origins[result] = Origin(parent.objects, parent.steps, parent.holds | added)
     elif is_builder(target):
-        s.origins[result] = Origin(frozenset({result}), (), held)
+        state.origins[result] = Origin(frozenset({result}), (), held)
     elif held or _may_repeat_an_array(target, result):
-        s.origins[result] = Origin(held | {result}, None)
+        state.origins[result] = Origin(held | {result}, None)
 
 
-def _note_use(s: Machine, target: Any, args: tuple[Arg, ...], op: Op) -> None:
+def _note_use(state: Machine, target: Any, args: tuple[Arg, ...], op: Op) -> None:
     """Note what is computed with, and what is given to a call that may keep it."""
     if is_part(target) and _is_object(args[0]):
-        s.inactive.unknown.add(op.results[0])
+        state.inactive.unknown.add(op.results[0])
     if isinstance(op, Call) and op.effect:
-        s.inactive.handed.update(v for v in op.operands if has_storage(v))
+        state.inactive.handed.update(v for v in op.operands if has_storage(v))
         if op.result.type == OPAQUE and not is_one_of(target, IN_PLACE):
-            s.inactive.unknown.add(op.result)
+            state.inactive.unknown.add(op.result)
     elif target is operator.getitem and not may_be_array(args[0]):
         if not (isinstance(args[1], Const) and isinstance(args[1].value, str)):
-            s.inactive.items.add(op.results[0])  # it may be a number that is read again
+            state.inactive.items.add(op.results[0])  # it may be a number that is read again
     elif not is_attribute(target):
-        s.inactive.used.update(v for v in op.operands if has_storage(v))
+        state.inactive.used.update(v for v in op.operands if has_storage(v))
 
 
 def _is_users_object(arg: Arg) -> bool:
@@ -126,7 +126,7 @@ def _is_object(arg: Arg) -> bool:
 
 
 def _note_new(
-    s: Machine,
+    state: Machine,
     target: Any,
     args: tuple[Arg, ...],
     kwargs: tuple[tuple[str, Arg], ...],
@@ -139,14 +139,14 @@ def _note_new(
     flat = shape is not None and len(shape) <= 1
     c_order = target is np.copy and ("order", Const("C")) in kwargs
     # What is made of arrays in C order is in C order; only np.cross may move its axes.
-    follows = target is not np.cross and known_layout.all_compact(s, args)
+    follows = target is not np.cross and known_layout.all_compact(state, args)
     if flat or c_order or is_one_of(target, _COMPACT) or follows:
-        s.compact.add(result)
+        state.compact.add(result)
     elif shape is not None and not kwargs:
         alike = is_elementwise(target) or is_one_of(target, _LAID_OUT_ALIKE)
         arrays = tuple(a for a in args if isinstance(a, Value) and shape_of(a) != ())
         if alike and all(len(shape_of(a) or ()) == len(shape) for a in arrays):
-            s.laid_as[result] = None, arrays
+            state.laid_as[result] = None, arrays
 
 
 def _names_an_order(arg: Arg) -> bool:
@@ -155,7 +155,7 @@ def _names_an_order(arg: Arg) -> bool:
 
 
 def _note_view(
-    s: Machine,
+    state: Machine,
     target: Any,
     args: tuple[Arg, ...],
     kwargs: tuple[tuple[str, Arg], ...],
@@ -165,9 +165,9 @@ def _note_view(
     first = args[0]
     assert isinstance(first, Value)
     if shows_operand(target, certain=False):
-        view = _is_reshaped_view(s, target, first, args[1:], kwargs, result)
+        view = _is_reshaped_view(state, target, first, args[1:], kwargs, result)
         if view is False and _order(target, args[1:], kwargs) == _C_ORDER:
-            s.compact.add(result)
+            state.compact.add(result)
         if view is not True:
             return view is False
         step: Step | None = Step(target, args[1:])
@@ -179,7 +179,7 @@ def _note_view(
         step = _view_step(target, first, args[1:], kwargs)
         if step is None:
             return False
-    _note_step(s, first, step, result)
+    _note_step(state, first, step, result)
     return True
 
 
@@ -189,35 +189,35 @@ def _is_surely_view(index: Arg, result: Value) -> bool:
     return reads_a_view(index) and (is_array or keeps_an_axis(index))
 
 
-def _note_step(s: Machine, first: Value, step: Step | None, result: Value) -> None:
+def _note_step(state: Machine, first: Value, step: Step | None, result: Value) -> None:
     """Note that a value is seen by a step from another one, or by an unknown one."""
-    parent = origin(s, first)
-    s.origins[result] = Origin(parent.objects, _followed(parent, step))
-    if step is not None and first in s.either and not parent.is_exact:
-        s.either[result] = _seen_in_each(s, s.either[first], step, result)
+    parent = origin(state, first)
+    state.origins[result] = Origin(parent.objects, _followed(parent, step))
+    if step is not None and first in state.either and not parent.is_exact:
+        state.either[result] = _seen_in_each(state, state.either[first], step, result)
     if step is not None:
-        s.laid_as[result] = step, (first,)
+        state.laid_as[result] = step, (first,)
 
 
-def flat(s: Machine, array: Value) -> Value:
+def flat(state: Machine, array: Value) -> Value:
     """Return the entries of an array one after the other, to be written into: wherever they lie."""
-    result = s.emit(np.reshape, array, Constant(-1))
-    s.compact.discard(result)
-    s.entries.add(result)
-    _note_step(s, array, Step(np.reshape, (Const(-1),)), result)
+    result = state.emit(np.reshape, array, Constant(-1))
+    state.compact.discard(result)
+    state.entries.add(result)
+    _note_step(state, array, Step(np.reshape, (Const(-1),)), result)
     return result
 
 
-def _seen_in_each(s: Machine, either: Either, step: Step, result: Value) -> Either:
+def _seen_in_each(state: Machine, either: Either, step: Step, result: Value) -> Either:
     """Return a view of an ambiguous value, by the same test."""
 
     def seen(side: Atom) -> Atom:
         if not isinstance(side, Value):
             return side
-        view, parent = Value(result.type, result.hint), origin(s, side)
-        s.origins[view] = Origin(parent.objects, _followed(parent, step))
-        if side in s.either:
-            s.either[view] = _seen_in_each(s, s.either[side], step, result)
+        view, parent = Value(result.type, result.hint), origin(state, side)
+        state.origins[view] = Origin(parent.objects, _followed(parent, step))
+        if side in state.either:
+            state.either[view] = _seen_in_each(state, state.either[side], step, result)
         return view
 
     return Either(either.test, seen(either.left), seen(either.right))
@@ -250,7 +250,7 @@ def _backward(rank: int) -> Arg:
 
 
 def _is_reshaped_view(
-    s: Machine,
+    state: Machine,
     target: Any,
     first: Value,
     args: tuple[Arg, ...],
@@ -259,9 +259,9 @@ def _is_reshaped_view(
 ) -> bool | None:
     """Return True if ``reshape`` or ``ravel`` gives a view; None if unknown."""
     order = _order(target, args, kwargs)
-    if order == _C_ORDER and known_layout.is_compact(s, first):
+    if order == _C_ORDER and known_layout.is_compact(state, first):
         return True
-    known, old, new = known_layout.layout(s, first), shape_of(first), shape_of(result)
+    known, old, new = known_layout.layout(state, first), shape_of(first), shape_of(result)
     if known is None and old is not None and len(old) < 2 and target is np.reshape:
         known = c_order(old)
     if known is None or old is None or new is None:

@@ -22,14 +22,14 @@ from srcad.types.numeric import Numeric
 # Where a user sees what is refused: the place in his own text, and his words for a callee.
 
 
-def called_name(s: Machine, function: Any) -> str:
+def called_name(state: Machine, function: Any) -> str:
     """Return the name of a function as the user wrote it, its module spelled out."""
     short = label(function)
-    text = _text_of_callee(s.builder.where)
+    text = _text_of_callee(state.builder.where)
     if text is None or text.rpartition(".")[2] != short:
         return stubs.written(function)
     root, dot, rest = text.partition(".")
-    found = s.user_frame.globals.get(root)
+    found = state.user_frame.globals.get(root)
     if isinstance(found, types.ModuleType):
         return f"{label(found)}{dot}{rest}"
     home = _home(found, root)
@@ -38,11 +38,11 @@ def called_name(s: Machine, function: Any) -> str:
     return f"{home}.{text}" if home else text
 
 
-def method_of_object(s: Machine, function: Any) -> str | None:
+def method_of_object(state: Machine, function: Any) -> str | None:
     """How a method of an object in the user's text is written as a function of its class."""
-    text = _text_of_callee(s.builder.where)
+    text = _text_of_callee(state.builder.where)
     holder, _, name = (text or "").rpartition(".")
-    found = s.user_frame.globals.get(holder)
+    found = state.user_frame.globals.get(holder)
     is_class = found is None or isinstance(found, type | types.ModuleType)
     return None if is_class or name != function.__name__ else f"type({holder}).{name}"
 
@@ -82,15 +82,15 @@ def _text_of_callee(where: Location | None) -> str | None:
 
 
 def refuse_without_rule(
-    s: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    state: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     """Refuse a function without a rule that carries a derivative."""
     if isinstance(function, np.vectorize) or _is_of_objects(function):
-        refuse_entry_by_entry(s)
-    full = called_name(s, function)
+        refuse_entry_by_entry(state)
+    full = called_name(state, function)
     quantities: list[int | str] = [k for k, box in enumerate(args) if _may_be_quantity(box)]
     quantities += [name for name, box in kwargs.items() if _may_be_quantity(box)]
-    return s.refuse(
+    return state.refuse(
         MissingRuleError,
         f"no derivative rule for {full}, called",
         why="a value that depends on the differentiated arguments flows into it, and "
@@ -98,7 +98,7 @@ def refuse_without_rule(
         help=(
             "write one, with a cotangent in the place of each '...':\n"
             + stubs.stub(
-                function, len(args), tuple(kwargs), quantities, method_of_object(s, function)
+                function, len(args), tuple(kwargs), quantities, method_of_object(state, function)
             ),
             "or, if no derivative is to flow through it, treat it as a constant:  "
             f"srcad.stop_gradient({dotted(full)}(...))",
@@ -106,9 +106,9 @@ def refuse_without_rule(
     )
 
 
-def refuse_entry_by_entry(s: Machine) -> NoReturn:
+def refuse_entry_by_entry(state: Machine) -> NoReturn:
     """Refuse a call of a function made by ``np.vectorize`` or ``np.frompyfunc``."""
-    s.refuse(
+    state.refuse(
         UnsupportedSyntaxError,
         "cannot differentiate through a function that is called for each entry",
         why="np.vectorize and np.frompyfunc call it from compiled code, which srcad cannot read.",

@@ -24,21 +24,23 @@ from srcad.frontend.store.ownership import refuse_kept
 from srcad.ir.core import Value
 
 
-def of_family(s: Machine, value: Value, box: AbstractValue) -> bool:
+def of_family(state: Machine, value: Value, box: AbstractValue) -> bool:
     """Return True if two lists may hold the same objects, or be the same list."""
-    return isinstance(box, Value) and s.objects.families.find(box) is s.objects.families.find(value)
+    return isinstance(box, Value) and state.objects.families.find(
+        box
+    ) is state.objects.families.find(value)
 
 
-def resizes(s: Machine, lists: list[AbstractValue], since: int) -> bool:
+def resizes(state: Machine, lists: list[AbstractValue], since: int) -> bool:
     """Return True if any of these lists was made longer or shorter."""
     return any(
-        box in lists or any(isinstance(a, Value) and of_family(s, a, box) for a in lists)
-        for box in s.objects.resized[since:]
+        box in lists or any(isinstance(a, Value) and of_family(state, a, box) for a in lists)
+        for box in state.objects.resized[since:]
     )
 
 
 def write(
-    s: Machine,
+    state: Machine,
     old: AbstractValue,
     new: AbstractValue,
     *,
@@ -51,36 +53,36 @@ def write(
     may be longer or shorter now.
     """
     if resizes:
-        s.objects.resized.append(old)
-    check_container_owner(s, old)
-    _refuse_hidden(s, old)
-    element = element_of(s, old)
-    place = None if element is None or element.inner else _place(s, element)
-    first = dict(s.frames[0].env) if s.outside.written else {}
-    held = s.replace_everywhere(old, new)
+        state.objects.resized.append(old)
+    check_container_owner(state, old)
+    _refuse_hidden(state, old)
+    element = element_of(state, old)
+    place = None if element is None or element.inner else _place(state, element)
+    first = dict(state.frames[0].env) if state.outside.written else {}
+    held = state.replace_everywhere(old, new)
     if first:
-        places.note_array_written(s, first, lambda _: False)
+        places.note_array_written(state, first, lambda _: False)
     if element is not None and element.inner:
-        _keep_inner(s, element, new, held)
+        _keep_inner(state, element, new, held)
     if isinstance(old, Value) and isinstance(new, Value):
-        s.objects.families.join(old, new)
-        note_version(s, old, new)
+        state.objects.families.join(old, new)
+        note_version(state, old, new)
         if keeps_places:
-            s.objects.newer[old] = new
+            state.objects.newer[old] = new
     for before, after in held:
-        _carry(s, before, after)
+        _carry(state, before, after)
         if resizes and isinstance(before, IteratorValue) and before.kind == "reversed":
-            _refuse_resized(s)
+            _refuse_resized(state)
     if place is not None:
         container, index = place
-        version = s.replaced(container, index, placed(s, new), hint=container.hint)
-        s.objects.elements[new] = Element(version, index, s.builder.where)
-        _make_others_stale(s, new, container, index)
-        write(s, container, version, resizes=False)
+        version = state.replaced(container, index, placed(state, new), hint=container.hint)
+        state.objects.elements[new] = Element(version, index, state.builder.where)
+        _make_others_stale(state, new, container, index)
+        write(state, container, version, resizes=False)
 
 
-def _refuse_resized(s: Machine) -> NoReturn:
-    s.refuse(
+def _refuse_resized(state: Machine) -> NoReturn:
+    state.refuse(
         errors.MutationError,
         "cannot make a list longer or shorter between 'reversed' and its use",
         why="Python goes back from the place where the list ended before.",
@@ -89,26 +91,26 @@ def _refuse_resized(s: Machine) -> NoReturn:
 
 
 def _keep_inner(
-    s: Machine,
+    state: Machine,
     element: Element,
     new: AbstractValue,
     held: list[tuple[AbstractValue, AbstractValue]],
 ) -> None:
     """Put back an item of a list of which a part was written."""
-    if not any(_is_item(s, before) for before, _ in held):
-        _place(s, element)
-    s.objects.elements[new] = element
+    if not any(_is_item(state, before) for before, _ in held):
+        _place(state, element)
+    state.objects.elements[new] = element
 
 
-def _is_item(s: Machine, box: AbstractValue) -> bool:
-    element = element_of(s, box)
+def _is_item(state: Machine, box: AbstractValue) -> bool:
+    element = element_of(state, box)
     return element is not None and element.index is not None
 
 
-def _refuse_hidden(s: Machine, old: AbstractValue) -> None:
+def _refuse_hidden(state: Machine, old: AbstractValue) -> None:
     """Refuse a write that a local function would see which has left its surroundings."""
-    frames = [frame for _, box in s.reachable() for frame in _frames(box)]
-    seen = list(s.frames)
+    frames = [frame for _, box in state.reachable() for frame in _frames(box)]
+    seen = list(state.frames)
     while frames:
         frame = frames.pop()
         if frame is None or any(frame is other for other in seen):
@@ -116,7 +118,7 @@ def _refuse_hidden(s: Machine, old: AbstractValue) -> None:
         seen.append(frame)
         frames += [frame.outer, *(f for box in frame.env.values() for f in _frames(box))]
         if any(_holds(box, old) for box in frame.env.values()):
-            s.refuse(
+            state.refuse(
                 errors.MutationError,
                 "cannot write into an object that a local function holds",
                 why=f"{frame.name!r}, which bound it, has returned.",
@@ -134,40 +136,40 @@ def _frames(box: AbstractValue) -> list[Frame | None]:
     return own + [frame for part in components(box) for frame in _frames(part)]
 
 
-def _carry(s: Machine, before: AbstractValue, after: AbstractValue) -> None:
+def _carry(state: Machine, before: AbstractValue, after: AbstractValue) -> None:
     """Bind the new version of a structure that holds the object."""
-    element = element_of(s, before)
+    element = element_of(state, before)
     if element is None or not is_mutable(before):
         return
-    container, index = _place(s, element)
-    version = s.replaced(container, index, placed(s, after), hint=container.hint)
-    s.objects.elements[after] = Element(version, index, s.builder.where)
-    _make_others_stale(s, after, container, index)
-    write(s, container, version, resizes=False)
+    container, index = _place(state, element)
+    version = state.replaced(container, index, placed(state, after), hint=container.hint)
+    state.objects.elements[after] = Element(version, index, state.builder.where)
+    _make_others_stale(state, after, container, index)
+    write(state, container, version, resizes=False)
 
 
-def _place(s: Machine, element: Element) -> tuple[Value, AbstractValue]:
+def _place(state: Machine, element: Element) -> tuple[Value, AbstractValue]:
     """Return the list that holds an object as it is now, and where in it."""
-    container, index = _current(s, element.container), element.index
+    container, index = _current(state, element.container), element.index
     if index is None and element.container is not None:
-        s.objects.wanted.append(element.container)
+        state.objects.wanted.append(element.container)
     if container is None or index is None:
-        _refuse_unknown_path(s, element)
-    if any(of_family(s, container, value) for value in s.objects.repeated):
-        _refuse_unknown_path(s, element)
+        _refuse_unknown_path(state, element)
+    if any(of_family(state, container, value) for value in state.objects.repeated):
+        _refuse_unknown_path(state, element)
     return container, index
 
 
-def _current(s: Machine, container: Value | None) -> Value | None:
+def _current(state: Machine, container: Value | None) -> Value | None:
     """Return the present version of a list, which a name, or another such list, holds."""
     while container is not None:
-        element = s.objects.elements.get(container)
+        element = state.objects.elements.get(container)
         if element is not None and element.container is not None:
-            if _current(s, element.container) is not None:
+            if _current(state, element.container) is not None:
                 return container
-        elif any(_holds(box, container) for _, box in s.reachable()):
+        elif any(_holds(box, container) for _, box in state.reachable()):
             return container
-        container = s.objects.newer.get(container)
+        container = state.objects.newer.get(container)
     return None
 
 
@@ -175,10 +177,10 @@ def _holds(box: AbstractValue, value: AbstractValue) -> bool:
     return box is value or any(_holds(part, value) for part in components(box))
 
 
-def _refuse_unknown_path(s: Machine, element: Element) -> NoReturn:
+def _refuse_unknown_path(state: Machine, element: Element) -> NoReturn:
     raise errors.MutationError(
-        f"cannot write into an object that may have other names in {s.user_frame.name!r}",
-        where=s.builder.where,
+        f"cannot write into an object that may have other names in {state.user_frame.name!r}",
+        where=state.builder.where,
         second=element.where,
         why="a list, or another path of the program, holds it too; it is not known where.",
         help=("write before it is put there", "or write into a copy"),
@@ -186,37 +188,37 @@ def _refuse_unknown_path(s: Machine, element: Element) -> NoReturn:
 
 
 def _make_others_stale(
-    s: Machine, new: AbstractValue, container: Value, index: AbstractValue
+    state: Machine, new: AbstractValue, container: Value, index: AbstractValue
 ) -> None:
     """Make stale what was read before and may be the same item."""
-    root, where = s.objects.families.find(container), s.builder.where
+    root, where = state.objects.families.find(container), state.builder.where
 
     def change(box: AbstractValue) -> AbstractValue | None:
         if box is new:
             return box
         if not is_mutable(box):
             return None
-        element = element_of(s, box)
+        element = element_of(state, box)
         if element is None or element.container is None:
             return None
-        if s.objects.families.find(element.container) is not root or indices_differ(
+        if state.objects.families.find(element.container) is not root or indices_differ(
             element.index, index
         ):
             return None
         return Stale(box, where)
 
     done: dict[int, tuple[AbstractValue, AbstractValue]] = {}
-    for frame in s.frames:
+    for frame in state.frames:
         for name, box in frame.env.items():
             frame.env[name] = mapped(box, change, done)
 
 
-def check_container_owner(s: Machine, box: AbstractValue) -> None:
+def check_container_owner(state: Machine, box: AbstractValue) -> None:
     """Refuse to write into a container of the surroundings: it would change with every call."""
-    if box in s.inactive.kept:
-        refuse_kept(s)
-    if any(box is one for one in s.objects.stopped):
-        s.refuse(
+    if box in state.inactive.kept:
+        refuse_kept(state)
+    if any(box is one for one in state.objects.stopped):
+        state.refuse(
             errors.MutationError,
             "cannot write into an object that 'stop_gradient' has returned, or was given",
             why="both names would have to see it, and a derivative flows through one of them only.",
@@ -226,14 +228,14 @@ def check_container_owner(s: Machine, box: AbstractValue) -> None:
             ),
         )
     source = box if isinstance(box, Value) else getattr(box, "source", None)
-    path = s.paths.get(source) if source is not None else None
-    if path is not None and not is_argument(s, path):
-        places.hold(s, path)
-        s.refuse(
+    path = state.paths.get(source) if source is not None else None
+    if path is not None and not is_argument(state, path):
+        places.hold(state, path)
+        state.refuse(
             errors.MutationError,
             "cannot write into an object from outside the function",
             why="a global or enclosing object would change with every gradient.",
             help=("pass it as an argument, or write into a copy",),
         )
     if path is not None and source is not None:
-        s.objects.arguments[source] = s.builder.where
+        state.objects.arguments[source] = state.builder.where

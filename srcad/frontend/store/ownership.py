@@ -10,62 +10,62 @@ from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Value
 
 
-def check_owner(s: Machine, objects: frozenset[Value]) -> None:
+def check_owner(state: Machine, objects: frozenset[Value]) -> None:
     """Refuse to write into arrays that others hold; note which are written into."""
-    for object_ in with_beginnings(s, objects):
-        if is_unowned(s, object_):
-            ask_whose(s)
-            refuse_shared_write(s)
-        if object_ in s.inactive.kept:
-            refuse_kept(s)
-        if object_ in s.outside.given:
-            s.refuse(
+    for object_ in with_beginnings(state, objects):
+        if is_unowned(state, object_):
+            ask_whose(state)
+            refuse_shared_write(state)
+        if object_ in state.inactive.kept:
+            refuse_kept(state)
+        if object_ in state.outside.given:
+            state.refuse(
                 errors.MutationError,
                 "cannot write into an array that a list outside holds",
                 why="it was appended there, and nobody follows where it stands.",
                 help=("append a copy:  history.append(y.copy())",),
             )
-        if is_captured(s, object_):
-            s.inactive.hit = object_
-            s.refuse(
+        if is_captured(state, object_):
+            state.inactive.hit = object_
+            state.refuse(
                 errors.MutationError,
                 "cannot write into an array from outside the function",
                 why="a global or enclosing array would change with every gradient.",
                 help=("write into a copy:  y = y.copy()", "or pass the array as an argument"),
             )
-        s.written_objects.append(object_)
+        state.written_objects.append(object_)
     for object_ in objects:
-        s.note_write(object_)
+        state.note_write(object_)
 
 
-def with_beginnings(s: Machine, objects: frozenset[Value]) -> frozenset[Value]:
+def with_beginnings(state: Machine, objects: frozenset[Value]) -> frozenset[Value]:
     """Return the arrays, and those that they may have been before a loop or a choice."""
-    return objects.union(*(s.began.get(one, frozenset()) for one in objects))
+    return objects.union(*(state.began.get(one, frozenset()) for one in objects))
 
 
-def is_captured(s: Machine, object_: Value) -> bool:
+def is_captured(state: Machine, object_: Value) -> bool:
     """Return True if an object is one from outside the function, and no argument."""
-    path = s.paths.get(object_)
+    path = state.paths.get(object_)
     return (path is not None and path[0][0] != "param") or any(
-        c.value is object_ for c in s.captures
+        c.value is object_ for c in state.captures
     )
 
 
-def is_unowned(s: Machine, object_: Value) -> bool:
+def is_unowned(state: Machine, object_: Value) -> bool:
     """Return True if the owner of an object is unknown at compile time."""
-    return object_ in s.inactive.unknown
+    return object_ in state.inactive.unknown
 
 
-def ask_whose(s: Machine) -> None:
+def ask_whose(state: Machine) -> None:
     """Have the calls that were left as they stand read, once, since it matters what they return."""
-    if s.inactive.may_open:
-        s.inactive.is_open = True
-        refuse_shared_write(s)
+    if state.inactive.may_open:
+        state.inactive.is_open = True
+        refuse_shared_write(state)
 
 
-def refuse_shared_write(s: Machine) -> NoReturn:
+def refuse_shared_write(state: Machine) -> NoReturn:
     """Refuse to write into an object that may have aliases."""
-    s.refuse(
+    state.refuse(
         errors.MutationError,
         "cannot tell whose array is changed in place here",
         why="it comes from a call that srcad does not read, and may go by other names, too.",
@@ -73,9 +73,9 @@ def refuse_shared_write(s: Machine) -> NoReturn:
     )
 
 
-def refuse_kept(s: Machine) -> NoReturn:
+def refuse_kept(state: Machine) -> NoReturn:
     """Refuse to write into the result of a memoized function."""
-    s.refuse(
+    state.refuse(
         errors.MutationError,
         "cannot change what a function with a cache has returned",
         why="every later call of it with these arguments would return the changed one.",
@@ -83,10 +83,10 @@ def refuse_kept(s: Machine) -> NoReturn:
     )
 
 
-def refuse_identity(s: Machine, left: AbstractValue, right: AbstractValue) -> None:
+def refuse_identity(state: Machine, left: AbstractValue, right: AbstractValue) -> None:
     """Refuse to say whether two results of functions with a cache are one object."""
-    if left is not right and _is_kept(s, left) and _is_kept(s, right):
-        s.refuse(
+    if left is not right and _is_kept(state, left) and _is_kept(state, right):
+        state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot tell whether these are one object",
             why="a function with a cache has returned them: what it holds decides that.",
@@ -94,10 +94,10 @@ def refuse_identity(s: Machine, left: AbstractValue, right: AbstractValue) -> No
         )
 
 
-def _is_kept(s: Machine, box: AbstractValue) -> bool:
+def _is_kept(state: Machine, box: AbstractValue) -> bool:
     if not isinstance(box, Value):
-        return box in s.inactive.kept
-    found = s.origins.get(box)
-    return box in s.inactive.kept or (
-        found is not None and not s.inactive.kept.isdisjoint(found.objects)
+        return box in state.inactive.kept
+    found = state.origins.get(box)
+    return box in state.inactive.kept or (
+        found is not None and not state.inactive.kept.isdisjoint(found.objects)
     )

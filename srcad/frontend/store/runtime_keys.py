@@ -65,25 +65,25 @@ def alike(a: AbstractValue, b: AbstractValue) -> tuple[AbstractValue, AbstractVa
     return a, b
 
 
-def tested(s: Machine, box: AbstractValue) -> AbstractValue:
+def tested(state: Machine, box: AbstractValue) -> AbstractValue:
     """What is true where a box is: of a container of the library, how many items it has."""
     if not isinstance(box, RecordValue) or not is_of_library(box):
         return box
     method: Any = box.cls.__len__  # type: ignore[attr-defined]
-    return apply(s, BoundValue(Constant(method), (box,)), (), {})
+    return apply(state, BoundValue(Constant(method), (box,)), (), {})
 
 
 # ------------------------------------------------------------------------------ opening
-def unless_open(s: Machine, read: Callable[[], Any]) -> Any:
+def unless_open(state: Machine, read: Callable[[], Any]) -> Any:
     """Try to interpret with static keys; None if that fails and keys may be unknown."""
-    where = s.builder.where
-    if where in s.dicts.opened:
-        found = unless_refused(s, lambda: _read(read))
+    where = state.builder.where
+    if where in state.dicts.opened:
+        found = unless_refused(state, lambda: _read(read))
         return None if isinstance(found, errors.SrcadError) else found
     try:
         return _read(read)
     except errors.SrcadError as error:
-        s.dicts.asked.append((error, where))
+        state.dicts.asked.append((error, where))
         raise NotConstant(error) from None
 
 
@@ -94,19 +94,19 @@ def _read(read: Callable[[], Any]) -> Any:
         raise problem.error from None
 
 
-def key_of(s: Machine, index: AbstractValue) -> Constant | None:
+def key_of(state: Machine, index: AbstractValue) -> Constant | None:
     """Return a key that is known at compile time; None: it is not, and need not be."""
-    key = unless_open(s, lambda: Constant(known(s, index, "a dict key")))
+    key = unless_open(state, lambda: Constant(known(state, index, "a dict key")))
     assert key is None or isinstance(key, Constant)
     return key
 
 
-def call_parts(s: Machine, box: AbstractValue, name: str | None) -> None:
+def call_parts(state: Machine, box: AbstractValue, name: str | None) -> None:
     """Call the parts of a container after the name that it gets, if they have none."""
     if isinstance(box, RecordValue) and is_of_library(box):
         for part, hint in zip(box.items, part_names(box, name), strict=True):
             if isinstance(part, Value) and hint is not None:
-                _call(part, hint, s.builder.ops)
+                _call(part, hint, state.builder.ops)
 
 
 def _call(atom: Atom, hint: str, ops: Sequence[Op]) -> None:
@@ -122,17 +122,17 @@ def _call(atom: Atom, hint: str, ops: Sequence[Op]) -> None:
             _call(op.body.results[1 + k], hint, op.body.ops)
 
 
-def opened(s: Machine, box: DictValue) -> RecordValue:
+def opened(state: Machine, box: DictValue) -> RecordValue:
     """Return a dict, under all its names, as one whose keys is known only at run time."""
-    names = [n for n, other in s.reachable() if other is box and n.isidentifier()]
-    made = RecordValue(containers.Mapping, FIELDS, tuple(map(s.atom, as_mapping(box).items)))  # type: ignore[arg-type]
-    call_parts(s, made, names[0] if names else None)
-    object_writes.write(s, box, made, resizes=False)
+    names = [n for n, other in state.reachable() if other is box and n.isidentifier()]
+    made = RecordValue(containers.Mapping, FIELDS, tuple(map(state.atom, as_mapping(box).items)))  # type: ignore[arg-type]
+    call_parts(state, made, names[0] if names else None)
+    object_writes.write(state, box, made, resizes=False)
     return made
 
 
 def invoked(
-    s: Machine,
+    state: Machine,
     box: DictValue,
     name: str,
     args: tuple[AbstractValue, ...],
@@ -140,4 +140,4 @@ def invoked(
 ) -> AbstractValue:
     """Return a method of a dict, as one of whose keys is known only at run time."""
     method = getattr(containers.Mapping, name)
-    return apply(s, BoundValue(Constant(method), (opened(s, box),)), args, kwargs)
+    return apply(state, BoundValue(Constant(method), (opened(state, box),)), args, kwargs)

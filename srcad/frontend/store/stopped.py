@@ -13,43 +13,43 @@ from srcad.frontend.store.origins import origin
 from srcad.ir.core import Value
 
 
-def stopped(s: Machine, box: AbstractValue) -> AbstractValue:
+def stopped(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return the result of `stop_gradient`: the same parts without derivatives.
 
     A list, dict or object of which a part is differentiated is another one from here on, though
     Python has one; so neither may be written into.
     """
-    result = constant_of(s, box)
-    _note(s, box, result)
+    result = constant_of(state, box)
+    _note(state, box, result)
     return result
 
 
-def _note(s: Machine, box: AbstractValue, result: AbstractValue) -> None:
+def _note(state: Machine, box: AbstractValue, result: AbstractValue) -> None:
     if not isinstance(box, Structure) or not isinstance(result, Structure) or box is result:
         return
     if is_mutable(box):
-        s.objects.stopped += [box, result]
+        state.objects.stopped += [box, result]
     for before, after in zip(box.items, result.items, strict=True):
-        _note(s, before, after)
+        _note(state, before, after)
 
 
-def constant_of(s: Machine, box: AbstractValue) -> AbstractValue:
+def constant_of(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return the same parts as new values through which nothing flows."""
     if isinstance(box, Structure):
-        items = tuple(constant_of(s, item) for item in box.items)
+        items = tuple(constant_of(state, item) for item in box.items)
         same = all(a is b for a, b in zip(items, box.items, strict=True))
         return box if same else rebuilt(box, items)
     if isinstance(box, Constant) and box.atom is not None:  # an object that is read as it is
-        s.active.discard(box.atom)
-    if not isinstance(box, Value) or box not in s.active:
+        state.active.discard(box.atom)
+    if not isinstance(box, Value) or box not in state.active:
         return box
-    result = s.builder.stop(box, type=box.type, hint=box.hint)
-    s.origins[result] = Origin(origin(s, box).everything, None)
+    result = state.builder.stop(box, type=box.type, hint=box.hint)
+    state.origins[result] = Origin(origin(state, box).everything, None)
     return result
 
 
 def differentiated_in(
-    s: Machine, box: AbstractValue, wanted: Collection[tuple[Any, ...]]
+    state: Machine, box: AbstractValue, wanted: Collection[tuple[Any, ...]]
 ) -> AbstractValue:
     """Return a structure of which only the parts behind these keys are differentiated by."""
     if not isinstance(box, Structure) or () in wanted:
@@ -58,5 +58,5 @@ def differentiated_in(
     parts: list[AbstractValue] = []
     for key, part in zip(keys, box.items, strict=True):
         inside = {path[1:] for path in wanted if path[0] == key}
-        parts.append(differentiated_in(s, part, inside) if inside else constant_of(s, part))
+        parts.append(differentiated_in(state, part, inside) if inside else constant_of(state, part))
     return rebuilt(box, tuple(parts))

@@ -27,33 +27,35 @@ from srcad.ir.traits import calls_operand
 from srcad.types.structures import OPAQUE, PlacesOf
 
 
-def built(s: Machine, box: Structure | SliceValue | IteratorValue | PlacesValue) -> Value:
+def built(state: Machine, box: Structure | SliceValue | IteratorValue | PlacesValue) -> Value:
     """Return the value of a structure, a slice, a range, or of the places of known keys."""
     match box:
         case SliceValue():
-            return s.emit(slice, box.start, box.stop, box.step)
+            return state.emit(slice, box.start, box.stop, box.step)
         case IteratorValue():
-            return s.emit(range, *box.parts)
+            return state.emit(range, *box.parts)
         case PlacesValue(keys):
-            return s.build_places(*map(Const, keys))
-    parts = [s.atom(item) for item in box.items]
-    if any(isinstance(p, Value) and isinstance(p.type, PlacesOf) and p in s.active for p in parts):
-        s.refuse(
+            return state.build_places(*map(Const, keys))
+    parts = [state.atom(item) for item in box.items]
+    if any(
+        isinstance(p, Value) and isinstance(p.type, PlacesOf) and p in state.active for p in parts
+    ):
+        state.refuse(
             errors.UnsupportedTypeError,
             "cannot keep a dict whose keys carry derivatives in a list or another dict",
             why="a key stands for a place, and these depend on the differentiated arguments.",
             help=("keep the numbers in the values:  d[k] = (x, v)",),
         )
-    bury(s, box)
+    bury(state, box)
     match box:
         case TupleValue():
-            return s.build_tuple(*parts)
+            return state.build_tuple(*parts)
         case ListValue():
-            return s.build_list(*parts)
+            return state.build_list(*parts)
         case DictValue(keys):
-            return s.build_dict(keys, *parts)
+            return state.build_dict(keys, *parts)
         case RecordValue(cls, keys):
-            return s.build_record(cls, keys, *parts)
+            return state.build_record(cls, keys, *parts)
 
 
 # ------------------------------------------------------------------------------ outside
@@ -67,7 +69,7 @@ def is_deque(box: AbstractValue) -> bool:
     return isinstance(box, RecordValue) and issubclass(box.cls, Deque)
 
 
-def as_plain(s: Machine, box: AbstractValue) -> AbstractValue:
+def as_plain(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return a box for who does not know of these classes: Python's own in their place."""
 
     def change(part: AbstractValue) -> AbstractValue | None:
@@ -75,12 +77,12 @@ def as_plain(s: Machine, box: AbstractValue) -> AbstractValue:
             return None
         if issubclass(part.cls, Deque):
             entries, maxlen = part.items
-            return s.emit(collections.deque, s.atom(entries), maxlen, type=OPAQUE)
+            return state.emit(collections.deque, state.atom(entries), maxlen, type=OPAQUE)
         if issubclass(part.cls, containers.Mapping):
             places, entries, *_ = part.items
-            return s.as_dict(places, s.atom(entries), type=OPAQUE)
-        view = s.field(as_plain(s, part.items[0]), part.cls.__name__.lower())
-        return s.apply(view, type=OPAQUE)
+            return state.as_dict(places, state.atom(entries), type=OPAQUE)
+        view = state.field(as_plain(state, part.items[0]), part.cls.__name__.lower())
+        return state.apply(view, type=OPAQUE)
 
     return mapped(box, change)
 

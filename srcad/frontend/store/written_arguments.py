@@ -23,42 +23,42 @@ from srcad.types.sources import Path, read, spelled
 from srcad.types.structures import TupleOf
 
 
-def written_parameters(s: Machine) -> Iterator[str]:
+def written_parameters(state: Machine) -> Iterator[str]:
     """Yield the parameters with arrays that the function writes into."""
-    for value in s.written_objects:
-        path = s.paths.get(value)
+    for value in state.written_objects:
+        path = state.paths.get(value)
         if path is not None and path[0][0] == "param":
             yield path[0][1]
 
 
-def before_write(s: Machine, array: Value) -> None:
+def before_write(state: Machine, array: Value) -> None:
     """Raise as the original call for read-only arguments; refuse repeated entries."""
-    where = origin(s, array)
-    for object_ in ownership.with_beginnings(s, where.everything):
-        path = s.paths.get(object_)
-        memory = None if path is None else _memory(s, path)
+    where = origin(state, array)
+    for object_ in ownership.with_beginnings(state, where.everything):
+        path = state.paths.get(object_)
+        memory = None if path is None else _memory(state, path)
         if memory == "read-only":
-            s.written_objects.append(object_)
+            state.written_objects.append(object_)
         if memory == "read-only" and where.is_exact and isinstance(object_.type, Numeric):
-            raises(s, ValueError, "assignment destination is read-only")
+            raises(state, ValueError, "assignment destination is read-only")
         if path is not None and memory not in (None, "own"):
-            _refuse(s, path, memory)
+            _refuse(state, path, memory)
 
 
-def _memory(s: Machine, path: Path) -> Memory | None:
+def _memory(state: Machine, path: Path) -> Memory | None:
     """How an argument's arrays lie, which is taken for granted; None without an example."""
-    given = s.arguments.get(path[0][1]) if path[0][0] == "param" else None
+    given = state.arguments.get(path[0][1]) if path[0][0] == "param" else None
     if given is None:
         return None
-    found = argument_memory(read(path, s.root, s.arguments))
-    s.guard(path, "memory", found)
+    found = argument_memory(read(path, state.root, state.arguments))
+    state.guard(path, "memory", found)
     return found
 
 
-def _refuse(s: Machine, path: Path, memory: Memory | None) -> NoReturn:
+def _refuse(state: Machine, path: Path, memory: Memory | None) -> NoReturn:
     name = spelled(path)
     repeated = memory == "repeated"
-    s.refuse(
+    state.refuse(
         errors.MutationError,
         f"cannot write into {name!r}, which is read-only, or holds an array that is"
         if not repeated
@@ -78,54 +78,54 @@ def matrices(boxes: Iterable[AbstractValue]) -> Iterator[Value]:
                 yield value
 
 
-def overlaid(s: Machine, groups: Sequence[Sequence[Value]]) -> dict[str, AbstractValue]:
+def overlaid(state: Machine, groups: Sequence[Sequence[Value]]) -> dict[str, AbstractValue]:
     """Bind arrays that share memory to views of one copy of it, by the parameters' names."""
     found: dict[str, AbstractValue] = {}
     for k, group in enumerate(groups):
-        found.update(_overlaid(s, group, f"%base{k}"))
+        found.update(_overlaid(state, group, f"%base{k}"))
     return found
 
 
-def _overlaid(s: Machine, group: Sequence[Value], name: str) -> dict[str, AbstractValue]:
+def _overlaid(state: Machine, group: Sequence[Value], name: str) -> dict[str, AbstractValue]:
     for value in group:
-        _memory(s, s.paths[value])
+        _memory(state, state.paths[value])
     types = [value.type for value in group]
     kinds = [Numeric(np.dtype(int), t.shape, "array") for t in types if isinstance(t, Numeric)]
-    where = s.emit(places, *group, effect=True, type=TupleOf((INT, *kinds)))
-    parts = [s.builder.item(where, k, type=t) for k, t in enumerate((INT, *kinds))]
+    where = state.emit(places, *group, effect=True, type=TupleOf((INT, *kinds)))
+    parts = [state.builder.item(where, k, type=t) for k, t in enumerate((INT, *kinds))]
     dtype = types[0].dtype if isinstance(types[0], Numeric) else None
-    base = s.emit(np.zeros, parts[0], kwargs={"dtype": Const(dtype)})
+    base = state.emit(np.zeros, parts[0], kwargs={"dtype": Const(dtype)})
     for value, place in reversed(list(zip(group, parts[1:], strict=True))):
-        base = s.updated(base, place, value)
+        base = state.updated(base, place, value)
     found: dict[str, AbstractValue] = {name: base}
     for value, place in zip(group, parts[1:], strict=True):
         view, steps = base, list[Step]()
-        for step in _steps(s, value, place):
-            view = s.emit(step.target, view, *step.args, hint=value.hint)
+        for step in _steps(state, value, place):
+            view = state.emit(step.target, view, *step.args, hint=value.hint)
             steps.append(step)
-        s.origins[view] = Origin(frozenset({base}), tuple(steps))
-        note_laid_out(s, view, value)
+        state.origins[view] = Origin(frozenset({base}), tuple(steps))
+        note_laid_out(state, view, value)
         found[value.hint or ""] = view
-    s.origins[base] = Origin(frozenset({base}))
+    state.origins[base] = Origin(frozenset({base}))
     return found
 
 
-def _steps(s: Machine, value: Value, place: Value) -> Iterator[Step]:
+def _steps(state: Machine, value: Value, place: Value) -> Iterator[Step]:
     """Yield the steps from the copy to one of its views.
 
     What is gathered lies in order.  A view that runs backwards is turned once more, so that it does
     here, too: NumPy adds in another order there, and rounds otherwise.
     """
-    path = s.paths.get(value)
-    given = s.arguments.get(path[0][1]) if path is not None else None
+    path = state.paths.get(value)
+    given = state.arguments.get(path[0][1]) if path is not None else None
     axes = backward_axes(given) if isinstance(given, np.ndarray) else ()
     if path is not None:
-        s.guard(path, "backward", axes)
+        state.guard(path, "backward", axes)
     turns = [Step(np.flip, (Const(axis),)) for axis in axes]
     for turn in turns:
-        place = s.emit(turn.target, place, *turn.args)
+        place = state.emit(turn.target, place, *turn.args)
     if isinstance(value.type, Numeric) and value.type.is_scalar:  # what is read is a number
-        yield Step(operator.getitem, (s.emit(np.reshape, place, Const(1)),))
+        yield Step(operator.getitem, (state.emit(np.reshape, place, Const(1)),))
         yield Step(np.reshape, (Display("tuple", ()),))
         return
     yield Step(operator.getitem, (place,))
