@@ -114,13 +114,13 @@ def _show(options: argparse.Namespace) -> int:
     if not options.args and (len(halves) == 1 or any(map(_HELPERS.search, halves))):
         sys.stdout.flush()
         print(
-            f"srcad: this is for arguments of any kind; for yours, {_asked(options)}",
+            f"srcad: this is for arguments of any kind; for yours, {_arguments_option(options)}",
             file=sys.stderr,
         )
     return 0
 
 
-def _asked(options: argparse.Namespace) -> str:
+def _arguments_option(options: argparse.Namespace) -> str:
     """How the arguments are given."""
     parameters = parameters_of(_function(options.function)[0]) or (None,)
     needed = [
@@ -141,7 +141,9 @@ def _check(options: argparse.Namespace) -> int:
     """Compare with differences: status 0 if they agree, 1 if not."""
     function, module = _function(options.function)
     if not options.args:
-        raise SystemExit(f"srcad: derivatives are checked for some arguments; {_asked(options)}")
+        raise SystemExit(
+            f"srcad: derivatives are checked for some arguments; {_arguments_option(options)}"
+        )
     _refuse_unreadable(options, function, module)
     args, kwargs = _arguments(options.args, module)
     wrt = _wrt(options.wrt) if options.wrt is not _FIRST else None
@@ -291,7 +293,7 @@ def _refuse_unreadable(options: argparse.Namespace, function: Any, module: Any) 
     elif callable(function) and not options.args and parameters_of(function) is None:
         what = "is compiled"
         if registry.lookup(function) is not None:
-            raise SystemExit(f"srcad: {options.function!r} {what}; {_asked(options)}")
+            raise SystemExit(f"srcad: {options.function!r} {what}; {_arguments_option(options)}")
         names = []
     else:
         return

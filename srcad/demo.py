@@ -49,7 +49,7 @@ def run(seconds: float = 3.0) -> int:
     step = value_and_grad(loss)
     step(params, x, t)
     print("A plain NumPy function, and what srcad wrote from it:\n")
-    _beside(_without_docstring(definition(loss).text), step.source)
+    _side_by_side(_without_docstring(definition(loss).text), step.source)
 
     check_grads(loss, [params, x, t], wrt=0, order=1)
     print("\nEvery entry of its gradient agrees with finite differences.\n")
@@ -96,7 +96,7 @@ def _without_docstring(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if '"""' not in line)
 
 
-def _beside(left: str, right: str) -> None:
+def _side_by_side(left: str, right: str) -> None:
     """Print two texts side by side where the terminal is wide enough, else one below the other."""
     first, second = left.splitlines(), right.splitlines()
     width = max(map(len, first))

@@ -126,7 +126,7 @@ def _compiled(
     types = described(environment)
     if of_any_lengths:
         with suppress(SrcadError):  # a rule may need to know the ranks
-            return make(_loose(types), environment, arguments)
+            return make(_of_any_lengths(types), environment, arguments)
         environment.assumptions.clear()
     try:
         return make(types, environment, arguments)
@@ -280,7 +280,7 @@ def _described(
     }
 
 
-def _loose(types: Types) -> Types:
+def _of_any_lengths(types: Types) -> Types:
     """Types that serve all lengths and ranks."""
     return {name: generic(type_) for name, type_ in types.items()}
 

@@ -27,7 +27,7 @@ from srcad.arguments.leaves import (
 from srcad.arguments.request import Request, name_of, outward_of, parameters_of, parameters_of_call
 from srcad.arguments.wrt import POSITIONAL
 from srcad.calling import nodes
-from srcad.calling.gradient import function_behind
+from srcad.calling.gradient import undecorated
 from srcad.errors import MissingRuleError, OptionError, UnsupportedTypeError
 from srcad.frontend.source.definition import inert_entries
 from srcad.modes.seeds import mold_of, zeros_of
@@ -350,7 +350,7 @@ def check_grads(
     """
     with short_traceback(every=True):
         _refuse_unknown(modes)
-        function = function_behind(f)
+        function = undecorated(f)
         if "optree" in sys.modules or any(map(objects.holds_library_dict, args)):
             function, args = nodes.for_checks(function, tuple(args))
         places = _places(function, args, wrt)

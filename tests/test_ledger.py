@@ -276,7 +276,7 @@ def test_S19_no_tape_the_saved_values_are_plain(f: Any, more: tuple[Any, ...]) -
         if isinstance(value, np.ndarray):
             assert (listed.bytes, listed.shape) == (value.nbytes, value.shape)
         elif isinstance(value, list) and isinstance(value[0], np.ndarray):
-            assert (listed.per_trip, listed.shape) == (value[0].nbytes, value[0].shape)
+            assert (listed.per_iteration, listed.shape) == (value[0].nbytes, value[0].shape)
         assert listed.is_argument or listed.line > f.__code__.co_firstlineno
 
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 
 from srcad.analysis.activity_trees import (
     Activity,
+    activity_of_parts,
     both,
     depth,
     either_active,
     fully_active,
     part,
     position,
-    tidy,
 )
 from srcad.analysis.arguments import differentiable_arguments
 from srcad.analysis.shifts import cancelled
@@ -110,7 +110,7 @@ class Facts:
         if isinstance(arg, Display):
             parts = tuple(self.of(item) for item in arg.items)
             if arg.kind == "tuple":
-                return tidy(parts)
+                return activity_of_parts(parts)
             result: Activity = False
             for activity in parts:
                 result = either_active(result, activity)
@@ -215,7 +215,7 @@ def _varied_result(op: Call, facts: Facts) -> Activity:
     if target is operator.getitem and isinstance(argument_type(args[0]), TupleOf | ListOf):
         return _varied_item(op, facts.of(args[0]))
     if is_structure(target):
-        return tidy(tuple(map(facts.of, built_parts(op))))
+        return activity_of_parts(tuple(map(facts.of, built_parts(op))))
     if facts.told is not None and (told := facts.told(op, facts)) is not None:
         return told
     found: Activity = False

@@ -21,7 +21,7 @@ def fully_active(type_: Type, *, with_flags: bool = False) -> Activity:
         case Numeric():
             return with_flags or type_.kind != "b"
         case TupleOf(items):
-            return tidy(tuple(fully_active(t, with_flags=with_flags) for t in items))
+            return activity_of_parts(tuple(fully_active(t, with_flags=with_flags) for t in items))
         case PlacesOf():
             return False
         case ListOf(item):
@@ -31,7 +31,7 @@ def fully_active(type_: Type, *, with_flags: bool = False) -> Activity:
     return False
 
 
-def tidy(parts: tuple[Activity, ...]) -> Activity:
+def activity_of_parts(parts: tuple[Activity, ...]) -> Activity:
     """Return the activity of a structure with these of its parts."""
     return parts if any(parts) else False
 
@@ -46,14 +46,14 @@ def either_active(a: Activity, b: Activity) -> Activity:
     if a is False or b is False or a is b:
         return a or b
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return tidy(tuple(either_active(x, y) for x, y in zip(a, b, strict=True)))
+        return activity_of_parts(tuple(either_active(x, y) for x, y in zip(a, b, strict=True)))
     return a if isinstance(a, tuple) else b
 
 
 def both(a: Activity, b: Activity) -> Activity:
     """Active where both are."""
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return tidy(tuple(both(x, y) for x, y in zip(a, b, strict=True)))
+        return activity_of_parts(tuple(both(x, y) for x, y in zip(a, b, strict=True)))
     if a is False or b is False:
         return False
     return a if isinstance(a, tuple) else b

@@ -7,7 +7,7 @@ value of the parameters.
 from __future__ import annotations
 
 from srcad.analysis.activity import Facts, activity
-from srcad.analysis.activity_trees import Activity, fully_active, tidy
+from srcad.analysis.activity_trees import Activity, activity_of_parts, fully_active
 from srcad.ir.core import Call, Function, Routine
 from srcad.ir.traits import is_inert, keeps_structure
 from srcad.runtime import or_zeros
@@ -44,7 +44,7 @@ class Dependence:
         while True:
             assert routine.function is not None
             facts = self.of(routine.function, pattern)
-            found = tidy(tuple(map(facts.of, routine.function.block.results)))
+            found = activity_of_parts(tuple(map(facts.of, routine.function.block.results)))
             if found == self.known[key]:
                 break
             self.known[key] = found

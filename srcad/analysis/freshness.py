@@ -28,7 +28,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.memory import has_storage, is_one_of, kept_outside, makes_fresh
+from srcad.ir.memory import has_storage, is_one_of, makes_fresh, values_kept_outside
 from srcad.ir.traits import built_parts, is_builder, is_read_only, is_store, puts_in
 from srcad.runtime import laid_out, owned
 from srcad.startup.records import dataclass, field, replace
@@ -62,7 +62,7 @@ def fresh_results(function: Function, own: Iterable[int], *, writable: bool = Tr
     builders = {
         op.result: op for op in function.block.ops if isinstance(op, Call) and is_builder(op.target)
     }
-    seen: list[Value] = list(kept_outside(function))
+    seen: list[Value] = list(values_kept_outside(function))
     for k, atom in enumerate(function.block.results):
         if k not in positions:
             seen += [v for v in values_in(atom) if has_storage(v)]
@@ -160,7 +160,7 @@ class _Fresh:
             return atom
         result = Value(atom.type, atom.hint)
         self.ops.append(replace(builder, args=args, result=result))
-        if atom in self.sharing.handed_out:
+        if atom in self.sharing.refuse_untracked_alias:
             self.replaced.add(builder)
         return result
 

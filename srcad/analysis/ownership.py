@@ -40,9 +40,15 @@ from srcad.ir.core import (
 )
 from srcad.ir.disjoint import index_parts
 from srcad.ir.inference.raising import may_raise
-from srcad.ir.memory import has_storage, is_one_of, kept_outside, makes_fresh, replaced_outside
+from srcad.ir.memory import (
+    has_storage,
+    is_one_of,
+    makes_fresh,
+    replaced_outside,
+    values_kept_outside,
+)
 from srcad.ir.operations import Classes, NewVersion, memory_effect
-from srcad.ir.traits import asks_for_shape, is_known_part, is_store
+from srcad.ir.traits import depends_on_shape_only, is_known_part, is_store
 from srcad.runtime import owned
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric, same_dtype
@@ -369,7 +375,7 @@ class Conflicts:
 
     def __post_init__(self) -> None:
         self.replaced = replaced_outside(self.function)
-        self._walk(self.function.block, kept_outside(self.function), None)
+        self._walk(self.function.block, values_kept_outside(self.function), None)
 
     def is_free(self, op: Call) -> bool:
         """Return True if nothing speaks against writing in place."""
@@ -466,7 +472,7 @@ def _reads_shapes(op: Op) -> bool:
     """Return True if an op reads of arrays nothing that a store changes."""
     return (
         isinstance(op, Call)
-        and asks_for_shape(op.target)
+        and depends_on_shape_only(op.target)
         and all(isinstance(v.type, Numeric) for v in op.operands)
     )
 

@@ -61,7 +61,7 @@ class Sharing(DisjointSets[Node]):
     foreign: set[Node] = field(default_factory=set)
     with_axes: set[Node] = field(default_factory=set)
     candidates: frozenset[Call] = frozenset()
-    handed_out: frozenset[Value] = frozenset()
+    refuse_untracked_alias: frozenset[Value] = frozenset()
     rigid: set[Value] = field(default_factory=set)
 
     def own(self, value: Value) -> Node:
@@ -120,7 +120,9 @@ def _node(atom: Atom, kind: str) -> Node:
 
 def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
     """Return the classes of a function, as if every one of the `candidates` wrote in place."""
-    found = Sharing(candidates=frozenset(candidates), handed_out=_handed_out(function))
+    found = Sharing(
+        candidates=frozenset(candidates), refuse_untracked_alias=_only_returned(function)
+    )
     for param in function.params:
         found.foreign_nodes += [(param, "own"), (param, "parts")]
     for op in walk(function.block):
@@ -140,7 +142,7 @@ def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
     return found
 
 
-def _handed_out(function: Function) -> frozenset[Value]:
+def _only_returned(function: Function) -> frozenset[Value]:
     """Return the containers that are built only to be returned: their parts are not read here.
 
     (Without them, all gradients of one tuple would be taken to share storage.)
@@ -219,7 +221,11 @@ def _part(result: Value, container: Value, found: Sharing) -> None:
 
 def _call(op: Call, found: Sharing) -> None:
     result, target = op.result, op.target
-    if not has_storage(result) or result in found.handed_out or is_one_of(target, _NUMBERS):
+    if (
+        not has_storage(result)
+        or result in found.refuse_untracked_alias
+        or is_one_of(target, _NUMBERS)
+    ):
         return
     if op in found.candidates:
         _store(op, found)
@@ -318,7 +324,9 @@ def read_only_values(function: Function) -> set[Value]:
     """Return the values that may be read-only: broadcast arrays, diagonals, and their views."""
     calls = (op for op in walk(function.block) if isinstance(op, Call))
     todo = [op.result for op in calls if is_read_only(op.target)]
-    ways = _ways(function) if todo else {}  # most functions make nothing that is read-only
+    ways = (
+        _where_parts_alias(function) if todo else {}
+    )  # most functions make nothing that is read-only
     found: set[Value] = set()
     while todo:
         value = todo.pop()
@@ -328,7 +336,7 @@ def read_only_values(function: Function) -> set[Value]:
     return found
 
 
-def _ways(function: Function) -> dict[Value, list[Value]]:
+def _where_parts_alias(function: Function) -> dict[Value, list[Value]]:
     """Where what a value holds may be found again: in views of it, behind branches and loops."""
     ways: dict[Value, list[Value]] = {}
     for op in walk(function.block):

@@ -43,11 +43,11 @@ def called(
         )
     ops = builder.ops[start:]
     if ops:
-        builder.ops[start:] = [_around(ops)]
+        builder.ops[start:] = [_checkpoint_around(ops)]
     return result
 
 
-def _around(ops: list[Op]) -> If:
+def _checkpoint_around(ops: list[Op]) -> If:
     """Return a checkpoint around operations; their results keep their names outside."""
     outputs = tuple(v for op in ops for v in op.results)
     names = {value: Value(value.type, value.hint) for value in outputs}

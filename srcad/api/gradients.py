@@ -8,7 +8,7 @@ from typing import Any, overload
 from srcad.api.asking import P, R, Wrt, checked, derivative
 from srcad.arguments.request import UNSET, requested
 from srcad.calling.decorated import Differentiable
-from srcad.calling.gradient import Gradient, function_behind, of_arguments
+from srcad.calling.gradient import Gradient, of_arguments, undecorated
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import run_with_retry
 from srcad.modes import nested
@@ -175,7 +175,7 @@ def gradient(function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs) -
     (3.0, 2.0)
     """
     with short_traceback():
-        found = of_arguments("grad", function_behind(checked(function)), args, kwargs)
+        found = of_arguments("grad", undecorated(checked(function)), args, kwargs)
         if isinstance(found, Failure):
             raise found.error from None
         result: tuple[Any, ...] = run_with_retry(found)
@@ -186,7 +186,7 @@ def gradient(function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs) -
 nested.means_inside(grad)(nested.gradient_of_options("grad"))
 nested.means_inside(value_and_grad)(nested.gradient_of_options("value_and_grad"))
 nested.means_inside(elementwise_grad)(nested.gradient_of_options("elementwise_grad"))
-nested.means_inside(gradient)(nested.gradient_now)
+nested.means_inside(gradient)(nested.nested_gradient)
 
 
 # ``@differentiate``: a function that has its derivatives with it.
@@ -246,11 +246,11 @@ def differentiate(
             "grad", (wrt, argnums, argnum), backend=backend, check_finite=check_finite
         )
         if function is not None:
-            return Differentiable(function_behind(checked(function, backend)), request)
+            return Differentiable(undecorated(checked(function, backend)), request)
         checked(differentiate, backend)
 
     def decorate(decorated: Callable[..., Any]) -> Any:
         with short_traceback():
-            return Differentiable(function_behind(checked(decorated, backend)), request)
+            return Differentiable(undecorated(checked(decorated, backend)), request)
 
     return decorate

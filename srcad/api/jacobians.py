@@ -391,4 +391,4 @@ nested.means_inside(hessian)(_hessian)
 for _function in (jacfwd, jacrev, sparsity):
     nested.means_inside(_function)(nested.gradient_of_options(_function.__name__))
 nested.means_inside(hvp)(nested.gradient_of_options("hvp"))
-nested.mode_inside("hvp")(nested_products.hvp_now)
+nested.mode_inside("hvp")(nested_products.nested_hvp)

@@ -8,7 +8,7 @@ from typing import Any
 from srcad.api.asking import Wrt, checked
 from srcad.arguments.request import requested
 from srcad.backends.interface.tracebacks import noted
-from srcad.calling.gradient import Gradient, function_behind, inspection, of_arguments
+from srcad.calling.gradient import Gradient, inspection, of_arguments, undecorated
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
 from srcad.modes.rows import TraceTable
@@ -84,7 +84,7 @@ def trace_table(
     (5.0, 2.0, 'add', 'add(x=2.0, y=3.0)')
     """
     with short_traceback():
-        found = of_arguments("trace_table", function_behind(checked(function)), args, kwargs, wrt)
+        found = of_arguments("trace_table", undecorated(checked(function)), args, kwargs, wrt)
         if isinstance(found, Failure):
             raise found.error from None
         with noted():

@@ -110,7 +110,7 @@ def in_reverse(state: Machine, node: ast.With, k: int) -> bool:
     return True
 
 
-def cotangent_alone(state: Machine, given: Given) -> NoReturn:
+def refuse_cotangent_outside_with(state: Machine, given: Given) -> NoReturn:
     """Refuse a call of ``cotangent`` outside a ``with`` statement."""
     _refuse_form(state, None, "the statements inside are about the cotangent.")
 
@@ -345,7 +345,7 @@ def cotangent(x: T) -> Cotangent[T]:
 
 
 # ------------------------------------------------------------- inside a differentiated function
-nested.means_inside(stop_gradient)(nested.stopped_now)
+nested.means_inside(stop_gradient)(nested.nested_stop_gradient)
 nested.means_inside(hook)(hooked)
-nested.means_inside(cotangent)(cotangent_alone)
+nested.means_inside(cotangent)(refuse_cotangent_outside_with)
 manages(cotangent)(in_reverse)

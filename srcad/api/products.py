@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar, overload
 from srcad.api.asking import P, R, Wrt, checked
 from srcad.arguments.request import directions_of
 from srcad.backends.interface.tracebacks import noted
-from srcad.calling.gradient import along, function_behind, of_arguments
+from srcad.calling.gradient import along, of_arguments, undecorated
 from srcad.calling.patterns import Failure
 from srcad.modes import nested, nested_products
 from srcad.startup.short_tracebacks import short_traceback
@@ -99,7 +99,7 @@ def pullback(  # type: ignore[misc]
     with short_traceback():
         found = of_arguments(
             "pullback",
-            function_behind(checked(function)),
+            undecorated(checked(function)),
             args,
             kwargs,
             wrt,
@@ -186,7 +186,7 @@ def jvp(
         wrt = directions_of(checked(function), primals, tangents)
         found = of_arguments(
             "jvp",
-            function_behind(function),
+            undecorated(function),
             tuple(primals),
             {},
             wrt,
@@ -200,5 +200,5 @@ def jvp(
 
 
 # ------------------------------------------------------------- inside a differentiated function
-nested.means_inside(pullback)(nested_products.pullback_now)
-nested.means_inside(jvp)(nested_products.jvp_now)
+nested.means_inside(pullback)(nested_products.nested_pullback)
+nested.means_inside(jvp)(nested_products.nested_jvp)

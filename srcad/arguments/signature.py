@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from srcad.errors import UnsupportedTypeError
-from srcad.startup.identifiers import is_instance, module_of, plain, word
+from srcad.startup.identifiers import is_instance, key_text, module_of, plain
 from srcad.startup.records import dataclass, field, is_record, replace
 from srcad.types import objects
 from srcad.types.join import join
@@ -246,7 +246,7 @@ class _Describer:
         """Return the common type of numbers of several kinds."""
         if not all(is_number(v) for v in values):
             return None
-        loose: list[Type] = [_loose(v) for v in values]
+        loose: list[Type] = [_unknown_shape(v) for v in values]
         result = loose[0]
         for type_ in loose[1:]:
             result = join(result, type_)
@@ -279,7 +279,7 @@ class _Describer:
         return None if len(items) < len(first) else TupleOf(tuple(items), keys, cls)
 
 
-def _loose(value: Any) -> Type:
+def _unknown_shape(value: Any) -> Type:
     """Return a number of which only kind and dtype are known."""
     if isinstance(value, ARRAY_CLASSES):
         return array_type(value.dtype, None)
@@ -290,7 +290,7 @@ def _loose(value: Any) -> Type:
 
 
 def _symbol_name(source: Path) -> str:
-    words = [word(step[-1]) for step in source if step != EACH]
+    words = [key_text(step[-1]) for step in source if step != EACH]
     name = words[0]
     for part, step in zip(words[1:], [s for s in source[1:] if s != EACH], strict=True):
         name += f"_{part}" if step[0] == "shape" else part

@@ -18,10 +18,10 @@ from typing import Any
 
 from srcad.arguments.request import Parameter, Request, anchor_of, name_of
 from srcad.calling.inspection import CacheInfo
-from srcad.calling.patterns import Bind, Failure, Pattern, binder, default_now
-from srcad.calling.quiet import form_now, quiet_of, run_with_retry
+from srcad.calling.patterns import Bind, Failure, Pattern, binder, current_default
+from srcad.calling.quiet import current_form, run_with_retry, silent_form_of
 from srcad.errors import SrcadError
-from srcad.modes.calm import raises_now
+from srcad.modes.calm import numpy_raises
 from srcad.modes.mode import Run
 from srcad.rules import registry
 from srcad.startup.locks import COMPILING, lock
@@ -56,7 +56,7 @@ class Entry:
     @property
     def asks(self) -> bool:
         """True if each call asks whether NumPy raises: the function must not run twice."""
-        quiet = quiet_of(self.run)
+        quiet = silent_form_of(self.run)
         return quiet is not None and not quiet.repeats
 
     def bind(self, function: Any, run: Run, next_: Run, *, head: bool) -> Run:
@@ -73,7 +73,7 @@ class Entry:
 
         Where NumPy is told to raise now, it is the form whose reverse half is silent.
         """
-        run = form_now(self.run) if raises_now() else self.run
+        run = current_form(self.run) if numpy_raises() else self.run
         plain = all(p.default is p.empty and p.kind in _PLAIN for p in self.parameters)
         if plain and not self.pattern.captures:
             return run
@@ -91,7 +91,7 @@ class Entry:
         """Return the call, ready to be made; captures are read now and nothing is checked."""
         named = dict(zip((p.name for p in self.parameters), arguments, strict=True))
         captures = [read(path, function, named) for path, _ in self.pattern.captures]
-        run = form_now(self.run) if self.asks else self.run
+        run = current_form(self.run) if self.asks else self.run
         return partial(run, *arguments, *captures)
 
 
@@ -251,7 +251,7 @@ def _omitted(function: Any, parameter: Parameter) -> Any:
         return ()
     if parameter.kind is Parameter.VAR_KEYWORD:
         return {}
-    return default_now(function, parameter.name)
+    return current_default(function, parameter.name)
 
 
 @dataclass(eq=False)

@@ -42,7 +42,7 @@ def called(
 ) -> AbstractValue:
     """Call a function while variables of these names hold given values."""
     assert isinstance(function, Constant)
-    plain, path = _plain(function.value, function.path or ())
+    plain, path = _function_and_path(function.value, function.path or ())
     places = {name: _place(plain, path, name) for name in names}
     for name, place in places.items():
         begin(state, place, kwargs[name])
@@ -62,7 +62,7 @@ def called(
     return result
 
 
-def _plain(function: Any, path: Path) -> tuple[FunctionType, Path]:
+def _function_and_path(function: Any, path: Path) -> tuple[FunctionType, Path]:
     """Return the function of Python behind a method or a partial, and the way there."""
     while isinstance(function, MethodType | functools.partial):
         step = "__func__" if isinstance(function, MethodType) else "func"
@@ -177,7 +177,7 @@ class WithCaptured:
         last = bool(parameters) and parameters[-1].kind is Parameter.VAR_KEYWORD
         at = len(parameters) - last
         more = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=_held(self.function, name))
+            Parameter(name, Parameter.KEYWORD_ONLY, default=_current_value(self.function, name))
             for name in self.names
         ]
         return own.replace(parameters=[*parameters[:at], *more, *parameters[at:]])
@@ -229,7 +229,7 @@ def _is_variable(function: Any, plain: FunctionType, name: str) -> bool:
     if name not in plain.__code__.co_freevars and name not in plain.__globals__:
         return False
     try:
-        held = _held(function, name)
+        held = _current_value(function, name)
     except Unreadable:
         return False
     if held is None or isinstance(held, ModuleType | type | FunctionType | BuiltinFunctionType):
@@ -237,7 +237,7 @@ def _is_variable(function: Any, plain: FunctionType, name: str) -> bool:
     return name in effects.effects_of(function, (), _NOT_SEARCHED).mentioned
 
 
-def _held(function: Any, name: str) -> Any:
+def _current_value(function: Any, name: str) -> Any:
     """Return the current value of a variable."""
     plain = plain_function(function)
     assert plain is not None

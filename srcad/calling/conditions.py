@@ -88,7 +88,7 @@ class Conditions:
         self.risky = True
         if not path:
             return self.own("function")
-        self._name_on_the_way(path)
+        self._name_of_long_path(path)
         if EACH in path:
             return self._of_each(path)
         *before, (kind, key) = path
@@ -106,7 +106,7 @@ class Conditions:
                 return f"{inner}.shape[{key}]"
         return self._step(inner, self._code_at(tuple(before)), kind, key)
 
-    def _name_on_the_way(self, path: Path) -> None:
+    def _name_of_long_path(self, path: Path) -> None:
         """Name what is on a long way, so that what is read at its end is not nested deeply."""
         for end in range(_DEEP, len(path), _DEEP):
             part = path[:end]

@@ -8,7 +8,7 @@ from typing import Any
 from srcad.arguments.request import Parameter, Request, name_of
 from srcad.arguments.wrt import VARIADIC
 from srcad.calling.cache import Entry
-from srcad.calling.patterns import default_now
+from srcad.calling.patterns import current_default
 from srcad.errors import ExportError
 from srcad.exporting.derivative import Derivative
 from srcad.exporting.literals import literal
@@ -65,7 +65,7 @@ def _derivative(
     types = dict(zip((p.name for p in parameters), pattern.types, strict=True))
     places = places_of(function, parameters, request, types)
     defaults = {
-        p.name: default_now(function, p.name) for p in parameters if p.default is not p.empty
+        p.name: current_default(function, p.name) for p in parameters if p.default is not p.empty
     }
     return Derivative(
         function,

@@ -16,7 +16,7 @@ import numpy as np
 
 from srcad.arguments.request import Request
 from srcad.arguments.signature import described_parts
-from srcad.calling.quiet import form_now
+from srcad.calling.quiet import current_form
 from srcad.errors import NonFiniteError
 from srcad.ir.core import Arg, Call, Const, Display, Function, Value
 from srcad.ir.evaluate import Env, argument_value, evaluate_by, run_call
@@ -77,7 +77,7 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
     with short_traceback():
         once: _Origins | None = None
         if look.made.results.repeats:
-            answer = form_now(look.run)(*arguments)
+            answer = current_form(look.run)(*arguments)
         else:
             once, answer = look.evaluated(arguments)
 
@@ -96,7 +96,7 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
             with short_traceback():
                 found = answer(*directions)
                 look.judge(found, again(lambda first: first(*directions), found))
-                return _asked(found, look.request)
+                return _requested(found, look.request)
 
         def back(*seed: Any) -> Any:
             with short_traceback():
@@ -116,7 +116,7 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
             look.judge(found, again(lambda first: (whole(first), ()), found))
             return (answer[0], back, *answer[2:])
         look.judge(answer, again(lambda first: first, answer))
-        return _asked(answer, look.request)
+        return _requested(answer, look.request)
 
 
 def _value_and_gradients(answer: Any, request: Request) -> tuple[Any, Any]:
@@ -129,7 +129,7 @@ def _value_and_gradients(answer: Any, request: Request) -> tuple[Any, Any]:
     return value[0] if request.has_aux else value, gradients
 
 
-def _asked(answer: Any, request: Request) -> Any:
+def _requested(answer: Any, request: Request) -> Any:
     """Return the part of an answer that was requested."""
     if request.mode in ("value_and_grad", "jvp") or request.mode.startswith("sparse"):
         return answer
@@ -265,7 +265,7 @@ class _Origins:
         called = _CALLED.get(request.mode, "gradient")
         if not _is_finite(value):
             loss = "Loss" if called == "gradient" else "the value"
-            what = f"{loss} is {_kind(value)}: {self.name!r} returns {_shown(value)}"
+            what = f"{loss} is {_kind(value)}: {self.name!r} returns {_described(value)}"
             raise self.error(what, value)
         if not _is_finite(gradients):
             wrt = ", ".join(map(repr, request.wrt or ()))
@@ -280,7 +280,7 @@ class _Origins:
         if origin is None:
             return NonFiniteError(sentence)
         if isinstance(origin, str):
-            given = _shown(self.arguments[origin])
+            given = _described(self.arguments[origin])
             what = "argument " * (origin in self.named) + repr(origin)
             return NonFiniteError(
                 sentence,
@@ -325,11 +325,11 @@ def _operand(printer: Printer, arg: Arg, env: Env) -> str:
     if isinstance(arg, Const | Display):
         return printer.arg(arg)
     assert isinstance(arg, Value)
-    text = _shown(env[arg])
+    text = _described(env[arg])
     return f"{arg.hint} = {text}" if arg.hint else text
 
 
-def _shown(value: Any) -> str:
+def _described(value: Any) -> str:
     """Return a number; an array by its dtype, shape and range; anything else by its class."""
     if isinstance(value, np.ndarray):
         kind = f"{value.dtype}{list(value.shape)}"

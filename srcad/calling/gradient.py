@@ -32,8 +32,8 @@ from srcad.calling import captured, exports, finite, nodes
 from srcad.calling.cache import Entry, Family, record_of
 from srcad.calling.conditions import guarded_code
 from srcad.calling.inspection import Artifact, CacheInfo, Inspection, artifact_of
-from srcad.calling.patterns import Failure, Pattern, default_now
-from srcad.calling.quiet import Quiet, run_with_retry, with_quiet
+from srcad.calling.patterns import Failure, Pattern, current_default
+from srcad.calling.quiet import SilentForm, run_with_retry, with_silent_form
 from srcad.calling.showing import (
     Code,
     Documentation,
@@ -111,14 +111,16 @@ def readable(function: Any, request: Request) -> Artifact:
     try:
         guesses = guessed(definition(function).tree) if isinstance(function, FunctionType) else {}
         count = len(request.outward) - sum(p.kind not in VARIADIC for p in parameters)
-        types = {p.name: guesses.get(p.name) or _likely(function, p, count) for p in parameters}
+        types = {
+            p.name: guesses.get(p.name) or _assumed_type(function, p, count) for p in parameters
+        }
         made = compiled_for_types(function, parameters, request, types, ShapeEnvironment(), {})
     except SrcadError as error:
         return _undecided(function, error)
     return artifact_of(name_of(function), made)
 
 
-def _likely(function: Any, parameter: Parameter, count: int) -> Type:
+def _assumed_type(function: Any, parameter: Parameter, count: int) -> Type:
     """Return the assumed type of an argument: a float64 array, or that of its default.
 
     A wrapper passes `count` arguments on.
@@ -128,7 +130,7 @@ def _likely(function: Any, parameter: Parameter, count: int) -> Type:
         return TupleOf((array_type(np.float64, None),) * count, None, tuple)
     if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
         has_default = parameter.default is not parameter.empty
-        value = default_now(function, parameter.name) if has_default else 0.0
+        value = current_default(function, parameter.name) if has_default else 0.0
         if isinstance(value, float | np.ndarray):
             return array_type(np.float64, None)
     return describe(value, (("param", parameter.name),), ShapeEnvironment())
@@ -160,7 +162,7 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
     )
     run = made.run
     if made.silent is not None:
-        run = with_quiet(run, Quiet(made.silent, made.results.repeats))
+        run = with_silent_form(run, SilentForm(made.silent, made.results.repeats))
     if family.request.check_finite:
         run = finite.checked(run, made, family.request, name_of(function))
     artifact = artifact_of(name_of(function), made)
@@ -176,14 +178,14 @@ def _pattern(made: Compiled, function: Any, arguments: Sequence[Any]) -> Pattern
         tuple(made.types.values()),
         made.assumptions,
         tuple((c.path, c.value.type) for c in lowered.captures),
-        tuple(_light(guard, code_of(function)) for guard in lowered.guards),
+        tuple(_without_function(guard, code_of(function)) for guard in lowered.guards),
         ordered=made.ordered,
         written=written,
         overlaps=overlapping(arguments, written),
     )
 
 
-def _light(guard: Guard, own: Any) -> Guard:
+def _without_function(guard: Guard, own: Any) -> Guard:
     """Return the guard without the function that it was made from, which would be kept alive.
 
     The function's own code is not held either; None stands for it.
@@ -245,7 +247,7 @@ class Gradient(Generic[P, R]):
 
     def __init__(self, function: Any, request: Request) -> None:
         self.given = function
-        self.function = function = _with_captured(function_behind(function), request.wrt)
+        self.function = function = _with_captured(undecorated(function), request.wrt)
         self.request = request
         parameters = parameters_of(function)
         if parameters is None:
@@ -473,7 +475,7 @@ def exported(
 
 
 # ------------------------------------------------------------- shared with decorated functions
-def function_behind(function: Any) -> Any:
+def undecorated(function: Any) -> Any:
     """Return the function behind a `Differentiable`."""
     is_one = hasattr(type(function), "__srcad_primal__")
     return function.__srcad_primal__() if is_one else function

@@ -177,7 +177,7 @@ def registration(cls: type) -> Any:
     return None if found is None or found.kind.name in _OWN else found
 
 
-def taken_apart(value: Any) -> tuple[Any, Form | None]:
+def split_into_children(value: Any) -> tuple[Any, Form | None]:
     """Return a value with the children of each node in its place, and its form.
 
     None if it holds none.
@@ -186,7 +186,7 @@ def taken_apart(value: Any) -> tuple[Any, Form | None]:
     found = None if isinstance(value, _LEAVES) else registration(cls)
     if found is not None:
         children, metadata, *_ = found.flatten_func(value)
-        parts = [taken_apart(child) for child in children]
+        parts = [split_into_children(child) for child in children]
         forms = tuple(form for _, form in parts)
         return tuple(flat for flat, _ in parts), Form(
             cls, None, metadata, found.unflatten_func, forms
@@ -201,7 +201,7 @@ def taken_apart(value: Any) -> tuple[Any, Form | None]:
         keys, held = split[0], split[1]
     else:
         return value, None
-    parts = [taken_apart(part) for part in held]
+    parts = [split_into_children(part) for part in held]
     if all(form is None for _, form in parts):
         return value, None
     return tuple(flat for flat, _ in parts), Form(cls, keys, None, None, tuple(f for _, f in parts))
@@ -227,7 +227,7 @@ def like(value: Any, form: Form | None, what: str) -> Any:
     """
     if form is None or value is None:
         return value
-    flat, own = taken_apart(value)
+    flat, own = split_into_children(value)
     if own is None or own.cls is not form.cls or len(own.parts) != len(form.parts):
         raise SeedError(
             f"{what} is a {label(type(value))} where a {label(form.cls)} is",
@@ -312,7 +312,7 @@ class _Delegate:
         forms: dict[str, Form] = {}
         flats = list(arguments)
         for k in {place.parameter for place in self.places}:
-            flats[k], form = taken_apart(arguments[k])
+            flats[k], form = split_into_children(arguments[k])
             if form is not None:
                 forms[self.family.parameters[k].name] = form
         token = next((one for other, one in self.known if other == forms), None)
@@ -391,7 +391,7 @@ def entry_for_nodes(family: Family, function: Any, arguments: Sequence[Any]) -> 
     places = request.places(function, family.parameters, passed)
     if any(place.steps for place in places):
         return None
-    if all(taken_apart(arguments[place.parameter])[1] is None for place in places):
+    if all(split_into_children(arguments[place.parameter])[1] is None for place in places):
         return None
     delegate = _Delegate(family, places)
     made, inner, flats = delegate.inner(function, arguments)
@@ -421,7 +421,7 @@ def for_checks(function: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ..
     """Return a function and arguments without metadata that could count as a number."""
     parameters = parameters_of(function) or ()
     names, rest = _places(parameters)
-    parts = [taken_apart(arg) for arg in args]
+    parts = [split_into_children(arg) for arg in args]
     if rest or all(form is None for _, form in parts):
         return function, args
     forms = {name: form for name, (_, form) in zip(names, parts, strict=False) if form is not None}

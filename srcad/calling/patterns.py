@@ -48,7 +48,7 @@ from typing import Any
 from srcad.arguments.aliasing import Pairs, overlapping, shared
 from srcad.backends.interface.tracebacks import add_note
 from srcad.calling.conditions import Conditions, guarded_code
-from srcad.calling.quiet import FLOATING, again, form_now
+from srcad.calling.quiet import FLOATING, again, current_form
 from srcad.calling.type_guards import assume, check, guard, own_code
 from srcad.frontend.domain.guards import Guard
 from srcad.ir.memory import type_has_storage
@@ -302,7 +302,7 @@ def _defaults(parameters: Iterable[inspect.Parameter], prefix: str) -> list[str]
     return lines
 
 
-def default_now(function: Any, name: str) -> Any:
+def current_default(function: Any, name: str) -> Any:
     """Return the present default of a parameter, which may have changed since the ``def``."""
     plain = looked_up(function, "__func__", function)
     code = looked_up(plain, "__code__")
@@ -323,12 +323,12 @@ def _name_of(function: Any) -> str:
 
 _BOUND: dict[str, Any] = {
     "missing": MISSING,
-    "default": default_now,
+    "default": current_default,
     "failure": Failure,
     "bound": partial,
     "any": BaseException,
     "floating": FLOATING,
     "again": again,
-    "form": form_now,
+    "form": current_form,
     "note": add_note,
 }

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from srcad.backends.interface.tracebacks import noted
-from srcad.modes.calm import is_calm
+from srcad.modes.calm import errors_are_ignored
 from srcad.modes.mode import Run
 from srcad.startup.locks import COMPILING
 from srcad.startup.records import dataclass
@@ -22,7 +22,7 @@ FLOATING = (FloatingPointError, RuntimeWarning, OverflowError)
 
 
 @dataclass(eq=False)
-class Quiet:
+class SilentForm:
     """The silent form of a compiled function, made when it is first needed.
 
     `make` makes it; `repeats` says whether the function may run twice.
@@ -40,22 +40,22 @@ class Quiet:
         return self.made
 
 
-def with_quiet(run: Run, quiet: Quiet) -> Run:
+def with_silent_form(run: Run, quiet: SilentForm) -> Run:
     """Return a compiled function that knows its silent form."""
     run.__dict__["srcad_quiet"] = quiet
     return run
 
 
-def quiet_of(run: Run) -> Quiet | None:
+def silent_form_of(run: Run) -> SilentForm | None:
     """Return the silent form of a compiled function, if there is one."""
-    found: Quiet | None = getattr(run, "srcad_quiet", None)
+    found: SilentForm | None = getattr(run, "srcad_quiet", None)
     return found
 
 
-def form_now(run: Run) -> Run:
+def current_form(run: Run) -> Run:
     """Return a compiled function, or its silent form if that is what the surroundings ask for."""
-    quiet = quiet_of(run)
-    return run if quiet is None or is_calm() else quiet.form()
+    quiet = silent_form_of(run)
+    return run if quiet is None or errors_are_ignored() else quiet.form()
 
 
 def again(call: Run) -> Run | None:
@@ -64,7 +64,7 @@ def again(call: Run) -> Run | None:
     None where nothing is to be repeated.
     """
     run, args = (call.func, call.args) if isinstance(call, partial) else (call, ())
-    quiet = quiet_of(run)
+    quiet = silent_form_of(run)
     return partial(quiet.form(), *args) if quiet is not None and quiet.repeats else None
 
 

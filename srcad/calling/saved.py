@@ -34,7 +34,7 @@ class SavedValue(str):
         The shape, of a list that of an item; None where the lengths are not known.
     bytes : int or None
         Its size; None where that is known at the call only.
-    per_trip : int or None
+    per_iteration : int or None
         What a trip of the loop adds, for what a loop saves.
     is_argument : bool
         Whether it is an argument, or something else that the function did not make: it is held,
@@ -46,7 +46,7 @@ class SavedValue(str):
     type: str
     shape: tuple[int, ...] | None
     bytes: int | None
-    per_trip: int | None
+    per_iteration: int | None
     is_argument: bool
     where: Location | None
 
@@ -58,8 +58,8 @@ class SavedValue(str):
     def cells(self) -> tuple[str, ...]:
         """Return the name, and what is known, as text."""
         size = "?" if self.bytes is None else f"{self.bytes:,}"
-        if self.per_trip is not None:
-            size = f"{self.per_trip:,} per trip"
+        if self.per_iteration is not None:
+            size = f"{self.per_iteration:,} per trip"
         elif self.type.startswith("list") and self.bytes is None:
             size = "? per trip"
         return str(self), self.type, size, "an argument" if self.is_argument else self._place()
@@ -79,7 +79,7 @@ class Saved(tuple[SavedValue, ...]):
     ----------
     bytes : int
         The sizes of those that are known and are no arguments, together.
-    per_trip : int
+    per_iteration : int
         What each trip of the loops adds to that, as far as it is known.
     """
 
@@ -91,12 +91,12 @@ class Saved(tuple[SavedValue, ...]):
         return sum(s.bytes or 0 for s in self if not s.is_argument)
 
     @property
-    def per_trip(self) -> int:
+    def per_iteration(self) -> int:
         """The bytes that each iteration adds."""
-        return sum(s.per_trip or 0 for s in self)
+        return sum(s.per_iteration or 0 for s in self)
 
     def _total(self) -> str:
-        more = f", and {self.per_trip:,} in each trip" if self.per_trip else ""
+        more = f", and {self.per_iteration:,} in each trip" if self.per_iteration else ""
         return f"{self.bytes:,} bytes are saved{more}; arguments are only held"
 
     def __str__(self) -> str:
@@ -181,7 +181,7 @@ def _saved_value(name: str, atom: Any, made: _Makers, lengths: Lengths) -> Saved
     found.type = "list of " * loops + _spelled(type_, lengths)
     found.shape = _shape(type_, lengths)
     found.bytes = None if loops else size
-    found.per_trip = size if loops else None
+    found.per_iteration = size if loops else None
     found.is_argument = inner in made.params
     found.where = None if found.is_argument else made.places.get(inner)
     return found

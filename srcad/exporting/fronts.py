@@ -242,4 +242,4 @@ def quoted_name(name: str) -> str:
     return literal(name) or quoted(name)
 
 
-_FRONTS = {jvp._waiting: _along, hvp._waiting: _in_direction}
+_FRONTS = {jvp._with_tangents_last: _along, hvp._with_direction_last: _in_direction}

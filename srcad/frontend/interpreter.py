@@ -19,9 +19,9 @@ from srcad.frontend.domain.values import (
     ListValue,
     MethodValue,
     RecordValue,
+    RepeatedView,
     Stale,
     Super,
-    Taken,
     TupleValue,
     Unbound,
 )
@@ -32,7 +32,7 @@ from srcad.frontend.store.aliases import note_element
 from srcad.frontend.store.foreign_operands import check_operands, is_of_unknown
 from srcad.frontend.store.memory_effects import note
 from srcad.frontend.store.origins import note_part
-from srcad.frontend.store.structures import as_plain, built, is_ours
+from srcad.frontend.store.structures import built, is_ours, without_library_classes
 from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, Value
 from srcad.ir.traits import is_attribute
 from srcad.types.numeric import Numeric
@@ -94,7 +94,9 @@ def _object(state: Machine, part: Value, path: Path) -> AbstractValue:
     return Constant(found, path, atom=part)
 
 
-_WITHOUT_VALUE = Conflict | Choice | MethodValue | BoundValue | GeneratorValue | Super | Taken
+_WITHOUT_VALUE = (
+    Conflict | Choice | MethodValue | BoundValue | GeneratorValue | Super | RepeatedView
+)
 
 
 class Interpreter(Machine):
@@ -111,7 +113,10 @@ class Interpreter(Machine):
     ) -> Value:
         """Append a call and keep track of activity and of views."""
         if self.dicts.opened and not is_ours(target):
-            args = tuple(a if isinstance(a, Const | Display) else as_plain(self, a) for a in args)
+            args = tuple(
+                a if isinstance(a, Const | Display) else without_library_classes(self, a)
+                for a in args
+            )
         arguments = tuple(self.arg(a) for a in args)
         keywords = tuple((k, self.arg(a)) for k, a in (kwargs or {}).items())
         unknown = effect or is_of_unknown(self, target, arguments)

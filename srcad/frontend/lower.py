@@ -40,12 +40,12 @@ from srcad.frontend.interpreter import Interpreter
 from srcad.frontend.machine.constants import spread
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.outside.places import begin, surroundings, take_for_granted
+from srcad.frontend.outside.places import begin, guard_paths, outermost_frame
 from srcad.frontend.source.syntax import is_generator
 from srcad.frontend.store import stopped
 from srcad.frontend.store.aliases import holds_objects
 from srcad.frontend.store.lookup import first_content
-from srcad.frontend.store.structures import as_plain
+from srcad.frontend.store.structures import without_library_classes
 from srcad.frontend.store.written_arguments import matrices, overlaid, written_parameters
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Op, Value
 from srcad.ir.inference.builder import Builder
@@ -82,7 +82,7 @@ class Lowered:
 def machine_for(environment: ShapeEnvironment, **given: Any) -> Machine:
     """Return a machine that knows all the forms of the language."""
     made = Interpreter(environment, **given)
-    made.frames.append(surroundings(made))
+    made.frames.append(outermost_frame(made))
     made.inactive.outermost = made.builder
     return made
 
@@ -206,7 +206,7 @@ def lowered(
     Without a result every path raises.
     """
     refuse_hits(state)
-    take_for_granted(state)
+    guard_paths(state)
     atom = Const(None) if result is None else result
     block = Block((), tuple(state.builder.ops), (atom,))
     made = Function(name, (*params, *(c.value for c in state.captures)), block, where)
@@ -267,7 +267,7 @@ def _result(state: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> 
     try:
         box = _read(state, callee, boxes)
         state.frames.append(callee.frame)  # who returns it, should it be refused
-        return state.atom(as_plain(state, box))
+        return state.atom(without_library_classes(state, box))
     except Unreachable:
         return None
     except NotConstant as problem:
@@ -296,7 +296,9 @@ def _result_of_call(
 ) -> Atom | None:
     """Return the result of the callable; None if every path raises."""
     try:
-        return state.atom(as_plain(state, _called(state, function, parameters, boxes)))
+        return state.atom(
+            without_library_classes(state, _called(state, function, parameters, boxes))
+        )
     except Unreachable:
         return None
     except NotConstant as problem:

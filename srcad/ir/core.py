@@ -66,7 +66,7 @@ class Const:
         return same_constant(self.value, other.value)
 
 
-class _Word:
+class _NamedConstant:
     """An object that is nothing but its name."""
 
     def __init__(self, name: str) -> None:
@@ -76,8 +76,10 @@ class _Word:
         return self.name
 
 
-UNDEF = Const(_Word("undef"))  # no path has bound this name
-CHECKPOINT = Const(_Word("checkpoint"))  # the test of an `If` whose first block runs, twice
+UNDEF = Const(_NamedConstant("undef"))  # no path has bound this name
+CHECKPOINT = Const(
+    _NamedConstant("checkpoint")
+)  # the test of an `If` whose first block runs, twice
 Atom = Value | Const
 
 

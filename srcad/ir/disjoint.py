@@ -87,7 +87,7 @@ class Integers:
         gap = self.gap(high, low)
         return gap is not None and gap >= least
 
-    def _count_alike(self, *positions: Arg) -> bool:
+    def _count_from_same_end(self, *positions: Arg) -> bool:
         """Return True if positions are certainly counted from the same end."""
         return all(self._is_above(one, _ZERO, 0) for one in positions) or all(
             self._is_above(_ZERO, one, 1) for one in positions
@@ -112,7 +112,7 @@ class Integers:
         first = b.items[0] if isinstance(b, Display) else b
         if _NONE in (last, first) or not self._is_above(first, last, least):
             return False
-        return self._count_alike(first, last)
+        return self._count_from_same_end(first, last)
 
 
 def nothing_known() -> Integers:

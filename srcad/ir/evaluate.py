@@ -122,7 +122,7 @@ def _for(op: For, env: Env, call: RunCall) -> list[Any]:
     collected: list[list[Any]] = [[] for _ in op.body.results[1 + len(carried) :]]
     tag = trips = 0
     for row in _items(op, env):
-        tag, carried = _trip(op.body, (*row, *carried), len(carried), collected, env, call)
+        tag, carried = _iteration(op.body, (*row, *carried), len(carried), collected, env, call)
         trips += 1
         if tag >= BREAK:
             break
@@ -139,14 +139,14 @@ def _while(op: While, env: Env, call: RunCall) -> list[Any]:
         env.update(zip(op.test.params, carried, strict=True))
         if not run_block(op.test, env, call)[0]:
             break
-        tag, carried = _trip(op.body, tuple(carried), len(carried), collected, env, call)
+        tag, carried = _iteration(op.body, tuple(carried), len(carried), collected, env, call)
         trips += 1
         if tag >= BREAK:
             break
     return [tag, trips, *carried, *collected]
 
 
-def _trip(
+def _iteration(
     body: Block,
     params: Sequence[Any],
     width: int,

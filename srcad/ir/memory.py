@@ -111,7 +111,7 @@ def returns_argument(target: Any) -> bool:
     return memory_of(target) == "argument"
 
 
-def kept_outside(function: Function) -> set[Value]:
+def values_kept_outside(function: Function) -> set[Value]:
     """Return the values that outlive the call, because the caller or an object keeps them."""
     return {
         value

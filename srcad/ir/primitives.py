@@ -32,7 +32,7 @@ from srcad.types.structures import TupleOf
 
 
 # ------------------------------------------------------------------------- structures, parts
-def _unless_it_is_there(op: Call) -> Classes:
+def _unless_part_exists(op: Call) -> Classes:
     """Return the exceptions of reading a known part: none if the type lists the parts."""
     return NOTHING if isinstance(getattr(op.args[0], "type", None), TupleOf) else ANYTHING
 
@@ -40,7 +40,7 @@ def _unless_it_is_there(op: Call) -> Classes:
 @Operation(
     memory=PartOf(at="key"),
     result=types_of.item,
-    raises=_unless_it_is_there,
+    raises=_unless_part_exists,
     flows=(0,),
     written="a[b]",
 )
@@ -52,7 +52,7 @@ def item(container: Any, key: Any) -> Any:
 @Operation(
     memory=PartOf(at="name"),
     result=types_of.item,
-    raises=_unless_it_is_there,
+    raises=_unless_part_exists,
     flows=(0,),
     written="a.b",
 )

@@ -95,7 +95,7 @@ def is_same(target: Any) -> bool:
     return isinstance(memory_effect(target), SameAs)
 
 
-def shows_operand(target: Any, *, certain: bool = True) -> bool:
+def may_alias_operand(target: Any, *, certain: bool = True) -> bool:
     """Return True if the result shows the first operand: always, or unless it has to be copied."""
     memory = table.memory_of(target)
     return memory in ("view", "read-only view") if certain else memory == "view or copy"
@@ -120,7 +120,7 @@ def puts_in(target: Any) -> Literal["item", "items"] | None:
     return "items" if memory.does == "extends" else "item"
 
 
-def asks_for_shape(target: Any) -> bool:
+def depends_on_shape_only(target: Any) -> bool:
     """Return True if the result depends on the shape and dtype of the first operand alone."""
     row = operation_of(target)
     return row is not None and row.asks_of == 0
@@ -211,7 +211,7 @@ def sets_item(target: Any) -> bool:
     return isinstance(memory, NewVersion) and memory.of == "list" and memory.does == "sets"
 
 
-def stays_apart(target: Any) -> bool:
+def returns_fresh_object(target: Any) -> bool:
     """Return True if two equal calls stay two: what they make may be written into later."""
     memory = memory_effect(target)
     return isinstance(memory, Fresh | NewVersion) or (isinstance(memory, Builds) and memory.is_open)

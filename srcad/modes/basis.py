@@ -91,11 +91,11 @@ def basis_of(
     """Return the directions of the parts of some values that carry a derivative."""
     basis = Basis(builder, [], [], Const(0), twice)
     for value, tree in values:
-        basis.trees.append(_taken_apart(basis, value, atom_type(value), tree, what))
+        basis.trees.append(_split_seed(basis, value, atom_type(value), tree, what))
     return basis
 
 
-def _taken_apart(basis: Basis, value: Atom, type_: Type, tree: Activity, what: str) -> Tree:
+def _split_seed(basis: Basis, value: Atom, type_: Type, tree: Activity, what: str) -> Tree:
     if tree is False:
         return None
     if isinstance(type_, TupleOf):
@@ -103,7 +103,7 @@ def _taken_apart(basis: Basis, value: Atom, type_: Type, tree: Activity, what: s
         for k, t in enumerate(type_.items):
             wanted = part(tree, k)
             one = value if wanted is False else basis.builder.part(value, type_, k)
-            parts.append(_taken_apart(basis, one, t, wanted, what))
+            parts.append(_split_seed(basis, one, t, wanted, what))
         return Branch(type_, parts)
     if not isinstance(type_, Numeric):
         return _refuse(type_, basis.builder, what)

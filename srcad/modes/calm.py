@@ -27,7 +27,7 @@ class _Known:
 _known = _Known()
 
 
-def is_calm() -> bool:
+def errors_are_ignored() -> bool:
     """Return True if no infinity or nan of an operation becomes an exception or a call."""
     filters = warnings.filters
     if _handling() is _known.handling and filters and filters[0] is _known.filter:
@@ -58,6 +58,6 @@ def _warnings_raise() -> bool:
     return False
 
 
-def raises_now() -> bool:
+def numpy_raises() -> bool:
     """Return True if NumPy is told to raise."""
     return "raise" in np.geterr().values()

@@ -65,7 +65,7 @@ class Sweep:
         return mapping
 
 
-def parted(ops: Sequence[Op], late: Sequence[Value]) -> tuple[list[Op], list[Op]]:
+def split_by_dependence(ops: Sequence[Op], late: Sequence[Value]) -> tuple[list[Op], list[Op]]:
     """Return the ops that read nothing of what some parameters lead to, and the others."""
     seen: set[Value] = set(late)
     early: list[Op] = []

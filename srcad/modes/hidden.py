@@ -142,7 +142,7 @@ def _holder(path: Path, given: Mapping[str, Any]) -> tuple[Any, Path]:
     """Return the outermost object on the way that is not taken apart, and its path."""
     for count in range(1, len(path) + 1):
         found = follow(given[path[0][1]], path[1:count])
-        if not _is_taken_apart(found):
+        if not _has_parts(found):
             return found, path[:count]
     whole = follow(given[path[0][1]], path[1:])
     closed = (one for one in objects.inside(whole) if _is_closed(one))
@@ -155,10 +155,10 @@ def _is_closed(value: Any) -> bool:
     if plain and value.dtype.kind not in "OV":
         return False
     own = type(value) in (int, float, complex, bool) or isinstance(value, np.generic)
-    return not own and is_holder(Opaque(type(value))) and not _is_taken_apart(value)
+    return not own and is_holder(Opaque(type(value))) and not _has_parts(value)
 
 
-def _is_taken_apart(value: Any) -> bool:
+def _has_parts(value: Any) -> bool:
     """Return True for an object with parts that may be followed."""
     cls = type(value)
     if isinstance(value, np.ndarray | np.generic | int | float | complex):

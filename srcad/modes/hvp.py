@@ -38,11 +38,13 @@ def in_one_sweep(made: Function, problem: Problem) -> Results:
             why="a direction is given for each argument that wrt names.",
             help="name each argument once",
         )
-    run = partial(_waiting, name=name, places=problem.places, single=problem.request.single)
+    run = partial(
+        _with_direction_last, name=name, places=problem.places, single=problem.request.single
+    )
     return replace(in_one_function(made, problem, gives_value=False), run=run)
 
 
-def _waiting(loaded: Run, name: str, places: Sequence[WrtEntry], single: bool) -> Run:
+def _with_direction_last(loaded: Run, name: str, places: Sequence[WrtEntry], single: bool) -> Run:
     """Return a function that is called with the arguments first, and then with a direction.
 
     It knows the loaded function, which takes arguments and directions and checks nothing.

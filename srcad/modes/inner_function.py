@@ -195,7 +195,7 @@ class InnerWrites:
         """Yield the containers and objects that were passed, and others that were written."""
         changed = self.state.written[self.start[1] :]
         for a, b in self._pairs():
-            if _is_one_of(b, changed) and _is_left_alone(a, b):
+            if _is_one_of(b, changed) and _keeps_its_value(a, b):
                 yield from (a,) if _has_pairs(a, b) else mutable_parts(a)
 
     def _outside(self) -> frozenset[Value]:
@@ -226,7 +226,7 @@ def _has_pairs(outer: AbstractValue, inner: AbstractValue) -> bool:
     return alike and (outer is not inner or _has_copies(outer))
 
 
-def _is_left_alone(outer: AbstractValue, inner: AbstractValue) -> bool:
+def _keeps_its_value(outer: AbstractValue, inner: AbstractValue) -> bool:
     """Return True if an object that the function writes into stays as it was for who passed it."""
     kept = outer is not inner or isinstance(outer, Value) or _has_copies(outer)
     return kept and is_mutable(outer)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from srcad.analysis.activity import activity
-from srcad.analysis.activity_trees import Activity, either_active, fully_active, tidy
+from srcad.analysis.activity_trees import Activity, activity_of_parts, either_active, fully_active
 from srcad.analysis.arguments import has_float
 from srcad.arguments.request import Request
 from srcad.frontend.lower import lower_inline
@@ -24,7 +24,7 @@ from srcad.modes.basis import (
     unpacked,
 )
 from srcad.modes.blocks import block_of_columns, empty_block
-from srcad.modes.chunks import Sweep, parted, refuse_effects
+from srcad.modes.chunks import Sweep, refuse_effects, split_by_dependence
 from srcad.modes.holomorphic import checked_blocks, is_undecided, refuse_undecided
 from srcad.modes.mode import Mode
 from srcad.modes.results import with_known_lists, with_results
@@ -79,7 +79,7 @@ def columns(
         primal = substituted_block(function.block, dict(zip(function.params, params, strict=True)))
         values = tuple(primal.results[k] for k in (0, *outputs))
         block = copied_block(block, {})  # what runs for each chunk stands beside the primal
-        early, late = parted(block.ops, made.params[count:])
+        early, late = split_by_dependence(block.ops, made.params[count:])
         builder.ops.extend((*primal.ops, *early))
         ops = tuple(late)
     y_dots = block.results[width:]
@@ -133,7 +133,7 @@ def _carried(function: Function, wrt: Sequence[int], outputs: Sequence[int]) -> 
 def _floats(type_: Type) -> Activity:
     """Return the parts of a value that are, or hold, floats."""
     if isinstance(type_, TupleOf):
-        return tidy(tuple(map(_floats, type_.items)))
+        return activity_of_parts(tuple(map(_floats, type_.items)))
     return has_float(type_)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.activity_trees import Activity, fully_active, tidy
+from srcad.analysis.activity_trees import Activity, activity_of_parts, fully_active
 from srcad.arguments.request import Request
 from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Atom, Const, Function, Value
@@ -25,7 +25,7 @@ from srcad.modes.basis import (
     unpacked,
 )
 from srcad.modes.blocks import block_of_rows, empty_block
-from srcad.modes.chunks import Sweep, parted, refuse_effects
+from srcad.modes.chunks import Sweep, refuse_effects, split_by_dependence
 from srcad.modes.holomorphic import checked_blocks, is_undecided, refuse_undecided
 from srcad.modes.mode import Mode
 from srcad.modes.results import with_known_lists
@@ -49,7 +49,7 @@ def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Funct
         made = batched(made, (len(params),), lower_inline, results=gradients)
     if request.chunk_size is not None:
         refuse_effects(function)
-    early, late = parted(made.block.ops, made.params[len(params) :])
+    early, late = split_by_dependence(made.block.ops, made.params[len(params) :])
     builder = Builder(ops=early, where=made.where, half="reverse")
     y, *bars = made.block.results
     result = differentiated(builder, y, has_aux=request.has_aux)
@@ -112,7 +112,7 @@ def _is_number(function: Function, request: Request) -> bool:
 def _carried(type_: Type) -> Activity:
     """Return the parts of a gradient that are there."""
     if isinstance(type_, TupleOf):
-        return tidy(tuple(map(_carried, type_.items)))
+        return activity_of_parts(tuple(map(_carried, type_.items)))
     return isinstance(type_, Numeric | ListOf) or (isinstance(type_, Opaque) and not type_.cls)
 
 

@@ -12,7 +12,7 @@ from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Function
 from srcad.modes.directions import by_parameter
 from srcad.modes.mode import Mode, Part, Problem, Results, Run
-from srcad.modes.results import with_parts_apart, with_results
+from srcad.modes.results import with_results, with_separate_parts
 from srcad.startup.records import replace
 from srcad.transforms.jvp import jvp
 from srcad.transforms.silent import is_repeatable, silenced
@@ -22,7 +22,7 @@ def with_tangents(function: Function, request: Request, wrt: Sequence[int]) -> F
     """Return the function of the result and its tangent; its last parameters are tangents."""
     if not request.has_aux:
         return jvp(function, wrt, lower_inline)
-    made = jvp(with_parts_apart(function), wrt, lower_inline, values=(0, 1))
+    made = jvp(with_separate_parts(function), wrt, lower_inline, values=(0, 1))
     y, aux, y_dot = made.block.results
     return with_results(made, (y, y_dot, aux))
 
@@ -32,13 +32,13 @@ def in_one_sweep(made: Function, problem: Problem) -> Results:
     part = Part(f"jvp_{problem.written_name}", made, own=(0, 1))
     return Results(
         (part,),
-        run=partial(_waiting, name=name_of(problem.function), places=problem.places),
+        run=partial(_with_tangents_last, name=name_of(problem.function), places=problem.places),
         silenced=lambda: (replace(part, function=silenced(made)),),
         repeats=is_repeatable(made),
     )
 
 
-def _waiting(loaded: Run, name: str, places: Sequence[WrtEntry]) -> Callable[..., Any]:
+def _with_tangents_last(loaded: Run, name: str, places: Sequence[WrtEntry]) -> Callable[..., Any]:
     """Return a function that is called with the arguments first, and then with their tangents."""
 
     def with_arguments(*arguments: Any) -> Callable[[Sequence[Any]], Any]:

@@ -61,7 +61,7 @@ class Problem:
         return [distinct.index(place) for place in self.places]
 
     @property
-    def laid_out_otherwise(self) -> list[WrtEntry]:
+    def not_in_c_order(self) -> list[WrtEntry]:
         """The places with arrays that are not in C order."""
         values = [self.arguments.get(self.parameters[p.parameter].name) for p in self.distinct]
         pairs = zip(self.distinct, values, strict=True)

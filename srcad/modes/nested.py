@@ -162,7 +162,7 @@ def gradient_of_options(mode: str) -> Meaning:
     return meaning
 
 
-def gradient_now(state: Machine, given: Given) -> AbstractValue:
+def nested_gradient(state: Machine, given: Given) -> AbstractValue:
     """Call ``gradient(f, *args)``."""
     return differentiated(
         state, Request("grad", None, False), given.args[0], given.args[1:], given.kwargs
@@ -199,7 +199,7 @@ def refuse_check(state: Machine) -> NoReturn:
     )
 
 
-def stopped_now(state: Machine, given: Given) -> AbstractValue:
+def nested_stop_gradient(state: Machine, given: Given) -> AbstractValue:
     """``stop_gradient(x)``: the same parts as new values through which nothing flows."""
     return stopped(state, given.args[0])
 
@@ -220,7 +220,7 @@ def differentiated(
         return INSIDE[mode.name](state, request, function, args, kwargs)
     if not mode.nests:
         refuse_nested(state, mode.name)
-    keys = nested_wrt.sought(state, request, function, len(args), kwargs)
+    keys = nested_wrt.differentiated_arguments(state, request, function, len(args), kwargs)
     places = list(dict.fromkeys(keys))
     inner = InnerFunction(state, request, function, args, kwargs, places)
     found = dict(zip(places, _gradients(inner, mode, request), strict=True))

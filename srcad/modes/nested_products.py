@@ -173,7 +173,7 @@ Kwargs = dict[str, AbstractValue]
 
 
 # ------------------------------------------------------------------------------- forwards
-def jvp_now(state: Machine, given: Given) -> AbstractValue:
+def nested_jvp(state: Machine, given: Given) -> AbstractValue:
     """``jvp(f, primals, tangents)``."""
     given, has_aux = _without_options(state, given)
     function, primals, tangents = given.named(state, "function", "primals", "tangents")
@@ -211,12 +211,12 @@ def pushed(inner: InnerFunction, dots: Sequence[AbstractValue]) -> AbstractValue
     return Constant(None) if is_inert(y_dot, block) else own(state, state.box(y_dot))
 
 
-def hvp_now(
+def nested_hvp(
     state: Machine, request: Request, function: AbstractValue, args: Boxes, kwargs: Kwargs
 ) -> AbstractValue:
     """``hvp(f)(x, v)``: the tangent of the gradient."""
     args, v, kwargs = _with_direction(state, args, kwargs)
-    keys = nested_wrt.sought(state, request, function, len(args), kwargs)
+    keys = nested_wrt.differentiated_arguments(state, request, function, len(args), kwargs)
     if len(set(keys)) < len(keys):
         state.refuse(
             errors.WrtError,
@@ -294,7 +294,7 @@ class Adjoint:
         return TupleValue(tuple(bars[k] for k in self.order))
 
 
-def pullback_now(state: Machine, given: Given) -> AbstractValue:
+def nested_pullback(state: Machine, given: Given) -> AbstractValue:
     """``pullback(f, *args)``: the value, and a function that holds the saved values."""
     given, has_aux = _without_options(state, given)
     function, args = given.function(state), given.args[1:]
@@ -302,7 +302,7 @@ def pullback_now(state: Machine, given: Given) -> AbstractValue:
     wrt = given.known(state, "wrt", len(given.args), None)
     entries = None if wrt is None else wrt_entries(wrt)
     request = Request("pullback", entries, single=False, has_aux=has_aux, arity=len(args))
-    keys = nested_wrt.sought(state, request, function, len(args), kwargs)
+    keys = nested_wrt.differentiated_arguments(state, request, function, len(args), kwargs)
     places = list(dict.fromkeys(keys))
     inner = InnerFunction(state, request, function, args, kwargs, places)
     made = vjp(inner.with_pair(), range(len(places)), lower_inline, has_aux=bool(inner.kept))

@@ -17,7 +17,7 @@ Key = int | str
 _ANY = (Parameter("args", Parameter.VAR_POSITIONAL), Parameter("kwargs", Parameter.VAR_KEYWORD))
 
 
-def sought(
+def differentiated_arguments(
     state: Machine, request: Request, function: AbstractValue, count: int, keywords: Collection[str]
 ) -> list[Key]:
     """Return the arguments of a call that are differentiated by: positions or keywords."""

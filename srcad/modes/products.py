@@ -66,11 +66,11 @@ def in_one_call(made: Function, problem: Problem) -> Results:
             f"several directions of {name!r} at once are for one argument",
             help="wrt is one position, or one name",
         )
-    run = partial(_waiting, name=name, place=problem.places[0].parameter)
+    run = partial(_with_directions_last, name=name, place=problem.places[0].parameter)
     return replace(in_one_function(made, problem, gives_value=False, laid_out=False), run=run)
 
 
-def _waiting(loaded: Run, name: str, place: int) -> Run:
+def _with_directions_last(loaded: Run, name: str, place: int) -> Run:
     """Return a function that is called with the arguments first, and then with the directions."""
 
     def with_arguments(*arguments: Any) -> Callable[[Any], Any]:

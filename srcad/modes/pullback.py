@@ -10,9 +10,9 @@ from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Function, Value
 from srcad.modes.mode import Mode, Part, Problem, Results
 from srcad.modes.results import first_part
-from srcad.modes.reverse import asked_gradients
+from srcad.modes.reverse import requested_gradients
 from srcad.modes.seeds import pair
-from srcad.transforms.silent import is_repeatable, without_loud_lines
+from srcad.transforms.silent import is_repeatable, without_raising_ops
 from srcad.transforms.split import split
 from srcad.transforms.vjp import vjp
 
@@ -24,15 +24,15 @@ def with_seed(function: Function, request: Request, wrt: Sequence[int]) -> Funct
     return vjp(function, wrt, lower_inline, has_aux=request.has_aux)
 
 
-def in_halves(made: Function, problem: Problem) -> Results:
+def as_two_functions(made: Function, problem: Problem) -> Results:
     """Return the function of the value and the residuals, and the adjoint function."""
-    made = asked_gradients(made, problem)
+    made = requested_gradients(made, problem)
     halves, count = split(made), len(made.block.results) - 1
     name = problem.written_name
     return Results(
         (
             Part(f"{name}_primal", halves.primal, own=(0,)),
-            Part(f"{name}_adjoint", without_loud_lines(halves.adjoint), own=range(count)),
+            Part(f"{name}_adjoint", without_raising_ops(halves.adjoint), own=range(count)),
         ),
         run=partial(
             pair,
@@ -51,4 +51,4 @@ def _hint(value: Value, position: int) -> str:
     return value.hint or f"t{position + 1}"
 
 
-MODE = Mode("pullback", "Pullback", with_seed, in_halves, gives_value=True)
+MODE = Mode("pullback", "Pullback", with_seed, as_two_functions, gives_value=True)

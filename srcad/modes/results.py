@@ -123,7 +123,7 @@ def first_part(function: Function) -> Atom:
     return _pair(function, _at_end(function))[0]
 
 
-def with_parts_apart(function: Function) -> Function:
+def with_separate_parts(function: Function) -> Function:
     """Return the function with the two parts of its result ``(y, aux)`` as its results."""
     builder = _at_end(function)
     parts = _pair(function, builder)

@@ -267,7 +267,7 @@ def _refusal(made: Function, argument: str, type_: Type) -> SrcadError:
     )
 
 
-def asked_gradients(made: Function, problem: Problem, *, laid_out: bool = True) -> Function:
+def requested_gradients(made: Function, problem: Problem, *, laid_out: bool = True) -> Function:
     """Return the derived function with one gradient for each thing that is differentiated by.
 
     Gradients that are `laid_out` are in the memory order of their argument.
@@ -287,7 +287,7 @@ def asked_gradients(made: Function, problem: Problem, *, laid_out: bool = True) 
     made = with_gradients_of_parts(made, places, wrt)
     if not laid_out:
         return made
-    copied = {*problem.laid_out_otherwise, *problem.inside_others}
+    copied = {*problem.not_in_c_order, *problem.inside_others}
     made = with_layouts(made, places, copied)
     return in_c_order(made, problem, copied) if problem.arguments else made
 
@@ -300,7 +300,7 @@ def in_one_function(
     The value is wanted for itself, or to be looked at.
     """
     gives_value = gives_value or problem.request.check_finite
-    asked = asked_gradients(made, problem, laid_out=laid_out)
+    asked = requested_gradients(made, problem, laid_out=laid_out)
     answer = _answer(asked, problem, gives_value=gives_value)
     name = f"{problem.request.mode}_{problem.written_name}"
     part = Part(name, answer, own=(int(gives_value),))

@@ -212,7 +212,7 @@ class Recorder:
             made.name, _copied(value), None, made.op, known, self.runs[k], made.where, made.ssa
         )
         self.rows.append(row)
-        return _Told(row)
+        return _GradientReceiver(row)
 
     def leaves(self) -> Iterator[Row]:
         """Return the rows of the arguments, in order."""
@@ -228,7 +228,7 @@ def later(name: str) -> Operand:
 
 
 @dataclass(eq=False)
-class _Told:
+class _GradientReceiver:
     """Takes the gradient of a row."""
 
     row: Row

@@ -12,7 +12,7 @@ from srcad.arguments.signature import described_parts
 from srcad.backends.interface.tracebacks import add_note
 from srcad.errors import SeedError
 from srcad.ir.primitives import rebuilt
-from srcad.modes.calm import is_calm
+from srcad.modes.calm import errors_are_ignored
 from srcad.modes.mode import Run
 from srcad.startup.identifiers import label
 from srcad.types import objects
@@ -58,7 +58,7 @@ def pair(
             """Return the cotangents of the arguments for a cotangent of the value."""
             try:
                 seed = seed_like(y_bar, mold, name)
-                if is_calm():
+                if errors_are_ignored():
                     found = adjoint(*saved, seed)
                 else:
                     with np.errstate(all="ignore"):

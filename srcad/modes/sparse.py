@@ -69,7 +69,7 @@ def in_one_matrix(made: Function, problem: Problem, *, outputs: int, symmetric: 
     directions = range(count, len(made.params))
     wide = batched(made, directions, lower_inline, results=range(outputs))
     part = Part(f"{problem.request.mode}_{problem.written_name}", simplify(dce(wide)), own=())
-    asked = Asked(made, wrt, outputs, name_of(problem.function))
+    asked = SparseRequest(made, wrt, outputs, name_of(problem.function))
     return Results(
         (part,),
         run=partial(_running, asked=asked, blocks=Blocks(problem), symmetric=symmetric),
@@ -97,7 +97,7 @@ class Blocks:
         return tuple(matrix[:, span] for span in spans)
 
 
-def _running(loaded: Run, asked: Asked, blocks: Blocks, symmetric: bool) -> Run:
+def _running(loaded: Run, asked: SparseRequest, blocks: Blocks, symmetric: bool) -> Run:
     sparse = Sparse(asked, loaded, symmetric)
 
     def run(*arguments: Any) -> Any:
@@ -160,7 +160,7 @@ def pattern_of(matrix: Any) -> Pattern:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class SparseRequest:
     """The request for a sparse derivative: a derived function and the places of its parts.
 
     `function` returns so many tangents, its `outputs`; the arguments at `wrt` move.
@@ -227,7 +227,7 @@ class Plan:
 class Sparse:
     """A sparse derivative that has been compiled: called with arguments, it returns a matrix."""
 
-    asked: Asked
+    asked: SparseRequest
     loaded: Run
     symmetric: bool
     plans: dict[Any, Plan] = field(default_factory=dict)
@@ -364,7 +364,7 @@ HESSIAN = Mode("sparse_hessian", "Sparse Hessian", hessian_tangents, in_symmetri
 
 def in_flags(made: Function, problem: Problem) -> Results:
     """Write the function of one direction; what runs is its meaning on sets of inputs."""
-    asked = Asked(made, problem.wrt, 1, name_of(problem.function))
+    asked = SparseRequest(made, problem.wrt, 1, name_of(problem.function))
     blocks = Blocks(problem)
 
     def running(loaded: Run) -> Run:

@@ -13,7 +13,7 @@ from srcad.ir.substitute import with_blocks
 from srcad.ir.text import Printer, target_name
 from srcad.ir.traits import is_known_part, is_same
 from srcad.modes.mode import Mode, Part, Problem, Results, Run
-from srcad.modes.reverse import asked_gradients, derived
+from srcad.modes.reverse import derived, requested_gradients
 from srcad.modes.rows import Operand, Recorder, Row, TraceTable, later
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
@@ -128,7 +128,7 @@ def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Funct
 
 def in_a_table(made: Function, problem: Problem) -> Results:
     """One function that records its values; they become a table."""
-    made = asked_gradients(made, problem)
+    made = requested_gradients(made, problem)
     name, lowered = problem.written_name, problem.lowered
     part = Part(f"trace_table_{name}", made, own=range(len(made.block.results)))
     templates = _templates(lowered)

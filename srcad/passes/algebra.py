@@ -267,7 +267,7 @@ rewrites_by_pattern(
 def part_of_scaled(r: Rewriter, op: Call) -> Arg | None:
     """Rewrite ``np.real(2 * x)`` to ``2 * np.real(x)``, ``np.real(-1j * x)`` to ``np.imag(x)``."""
     inner = r.call_of(op.args[0], operator.mul)
-    if inner is None or not r.used_once(op.args[0]):
+    if inner is None or not r.is_used_once(op.args[0]):
         return None
     for a, other in (inner.args, inner.args[::-1]):
         k = _imaginary(a)

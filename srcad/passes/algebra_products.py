@@ -98,7 +98,7 @@ def product_with_inverse(r: Rewriter, op: Call) -> Arg | None:
 def diagonal_of_product(r: Rewriter, op: Call) -> Arg | None:
     """Rewrite ``np.diag(a @ b)`` to ``np.sum(a * b.T, axis=1)``."""
     product = r.call_of(op.args[0], operator.matmul)
-    if product is None or not _has_operands(op, 1) or not r.used_once(op.args[0]):
+    if product is None or not _has_operands(op, 1) or not r.is_used_once(op.args[0]):
         return None
     a, b = product.args
     if _rank(a) != 2 or _rank(b) != 2 or not is_real(a) or not is_real(b):
@@ -147,7 +147,7 @@ def product_with_quotient(r: Rewriter, op: Call) -> Arg | None:
     """Rewrite ``g * (y / b)`` to ``g / b * y`` where ``g / b`` is at hand: one division less."""
     for g, other in (op.args, op.args[::-1]):
         quotient = r.call_of(other, operator.truediv)
-        if quotient is None or not isinstance(g, Value) or not r.used_once(other):
+        if quotient is None or not isinstance(g, Value) or not r.is_used_once(other):
             continue
         y, b = quotient.args
         if is_real(g) and is_real(y) and is_real(b):
@@ -209,7 +209,7 @@ def sum_of_equal_terms(r: Rewriter, op: Call) -> Arg | None:
 def sum_that_ends_in_an_equal_term(r: Rewriter, op: Call) -> Arg | None:
     """Rewrite ``(z + x) + x`` to ``z + 2 * x``."""
     inner = r.call_of(op.args[0], operator.add)
-    if inner is None or not r.used_once(op.args[0]):
+    if inner is None or not r.is_used_once(op.args[0]):
         return None
     (c, left), (d, right) = _factors(r, inner.args[1]), _factors(r, op.args[1])
     if not left or sorted(map(id, left)) != sorted(map(id, right)):

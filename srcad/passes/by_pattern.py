@@ -324,7 +324,7 @@ class _Line:
     def computed(self, code: CodeType, found: Found, r: Rewriter | None = None) -> Any:
         """Return a guard, or a literal that is made of others."""
         given = {name: number(arg) if name in _NUMBERS else arg for name, arg in found.items()}
-        return eval(code, self.space, {**given, "r": r, "once": r.used_once} if r else given)
+        return eval(code, self.space, {**given, "r": r, "once": r.is_used_once} if r else given)
 
     # ------------------------------------------------------------------------- forms
     def call(self, node: ast.expr) -> tuple[tuple[Any, ...], list[ast.expr], bool]:

@@ -87,7 +87,7 @@ def _dead_zeros(op: For, k: int, reads: Counter[Value]) -> Call | None:
     if not isinstance(store, Call) or not sets_places(store.target) or store.args[0] is not param:
         return None
     place, value = store.args[1:]
-    if value != Const(0.0) or not _differs_from_trip_to_trip(place, op):
+    if value != Const(0.0) or not _differs_between_iterations(place, op):
         return None
     same = [
         one for one in walk(op.body) if isinstance(one, Call) and one.args[:2] == (param, place)
@@ -96,7 +96,7 @@ def _dead_zeros(op: For, k: int, reads: Counter[Value]) -> Call | None:
     return store if known == reads[param] else None
 
 
-def _differs_from_trip_to_trip(place: Arg, op: For) -> bool:
+def _differs_between_iterations(place: Arg, op: For) -> bool:
     """Return True if an index contains an item of a range, so that no place repeats."""
     parts = place.items if isinstance(place, Display) and place.kind == "tuple" else (place,)
     counts = {item for item, seq in zip(op.items, op.seqs, strict=True) if _counts(seq)}

@@ -104,7 +104,7 @@ class _Hoist:
 
     def _movable(self, loop: Loop, body: Block) -> list[Op]:
         stays = {v for op in body.ops for v in op.results}
-        sure = isinstance(loop, For) and not self.tries and _has_a_trip(loop)
+        sure = isinstance(loop, For) and not self.tries and _runs_at_least_once(loop)
         moved: list[Op] = []
         for op in body.ops:
             if isinstance(op, Call) and self._may_move(op, stays, body, sure=sure):
@@ -192,7 +192,7 @@ def _is_numeric(value: Value) -> bool:
     return isinstance(value.type, Numeric)
 
 
-def _has_a_trip(loop: For) -> bool:
+def _runs_at_least_once(loop: For) -> bool:
     """Return True if a loop certainly runs at least once."""
     if loop.count is not None or not loop.seqs:
         return False

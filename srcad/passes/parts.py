@@ -75,7 +75,7 @@ def _at(items: tuple[Arg, ...], index: object) -> Arg | None:
 
 
 @rewrites(*every(is_known_part))
-def length_known_now(r: Rewriter, op: Call) -> Arg | None:
+def fold_static_length(r: Rewriter, op: Call) -> Arg | None:
     """Fold ``a.shape[k]`` to a static length, or to a value that is at hand and equal."""
     made = r.made_by(op.args[0], is_shape)
     if made is None or not isinstance(op.args[1], Const):
@@ -129,11 +129,11 @@ rewrites_by_pattern(
 
 
 @rewrites(*every(adds_at_places))
-def add_where_it_was_added_before(r: Rewriter, op: Call) -> Arg | None:
+def merge_sums_into_place(r: Rewriter, op: Call) -> Arg | None:
     """Reorder ``x[i] += a``, ``x[j] += b``, ``x[i] += c`` so that both sums into ``x[i]`` merge."""
     between: list[Call] = []
     array = op.args[0]
-    while len(between) < _FAR and r.used_once(array):
+    while len(between) < _FAR and r.is_used_once(array):
         inner = r.made_by(array, _is_buffered)
         if inner is None:
             return None

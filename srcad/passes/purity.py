@@ -7,7 +7,7 @@ from typing import Any
 from srcad.ir.core import Call, Routine
 from srcad.ir.inference.raising import may_raise
 from srcad.ir.operations import operation_of
-from srcad.ir.traits import stays_apart
+from srcad.ir.traits import returns_fresh_object
 from srcad.rules.registry import lookup
 
 
@@ -21,7 +21,7 @@ def is_noticeable(op: Call) -> bool:
 def is_mergeable(op: Call) -> bool:
     """Return True if two equal calls may be one: no effect, no storage that is written to later."""
     target = op.target
-    if op.effect or isinstance(target, Routine) or stays_apart(target):
+    if op.effect or isinstance(target, Routine) or returns_fresh_object(target):
         return False
     return _only_computes(target)
 

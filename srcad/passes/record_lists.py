@@ -91,7 +91,7 @@ def _steps(block: Block) -> Steps:
     """Return the readers of each value; None stands for one that needs it as it is."""
     found: Steps = {}
     for op in walk(block):
-        for atom, step in _taken(op):
+        for atom, step in _passed_on(op):
             if isinstance(atom, Value):
                 found.setdefault(atom, []).append(step)
         for value in _read_as_it_is(op):
@@ -102,7 +102,7 @@ def _steps(block: Block) -> Steps:
     return found
 
 
-def _taken(op: Op) -> Iterator[tuple[Arg, Step]]:
+def _passed_on(op: Op) -> Iterator[tuple[Arg, Step]]:
     """Yield the values that an operation passes on under another name."""
     if isinstance(op, If):
         for output, *pair in zip(op.outputs, op.then.results, op.orelse.results, strict=True):
@@ -136,11 +136,11 @@ def _collected(op: Loop) -> tuple[Atom, ...]:
     return op.body.results[1 + len(op.inits) :]
 
 
-def _ways(op: Loop, steps: Steps) -> Iterator[list[list[Value]]]:
+def _where_parts_alias(op: Loop, steps: Steps) -> Iterator[list[list[Value]]]:
     """For lists of a loop that go the same way: what they are at each step, item by item."""
     groups: dict[Any, list[list[Value]]] = {}
     for output in collected_outputs(op):
-        way = _way(output, steps)
+        way = _steps_to_reader(output, steps)
         if way is not None:
             key = tuple((id(step[0]), step[2]) for step in way)
             groups.setdefault(key, []).append([output, *(step[1] for step in way)])
@@ -149,7 +149,7 @@ def _ways(op: Loop, steps: Steps) -> Iterator[list[list[Value]]]:
             yield members
 
 
-def _way(value: Value, steps: Steps) -> list[Step] | None:
+def _steps_to_reader(value: Value, steps: Steps) -> list[Step] | None:
     """Return the steps of a list to the loop that reads its items.
 
     None if it does not leave its block.
@@ -188,7 +188,11 @@ class _Plan:
         for op in block.ops:
             looked = [self.look(inner, steps) for inner in op.blocks]  # all of them
             inside = any(looked)
-            ways = [] if inside or not isinstance(op, For | While) else list(_ways(op, steps))
+            ways = (
+                []
+                if inside or not isinstance(op, For | While)
+                else list(_where_parts_alias(op, steps))
+            )
             for way in ways:
                 assert isinstance(op, For | While)
                 self.add(op, way)

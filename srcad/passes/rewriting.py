@@ -214,7 +214,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         self.uses[earlier] = self.uses.get(earlier, 1) + 1
         return earlier
 
-    def used_once(self, atom: Arg) -> bool:
+    def is_used_once(self, atom: Arg) -> bool:
         """Return True if only the current call reads a value.
 
         Of a new value that is not known yet.

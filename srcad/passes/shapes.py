@@ -151,7 +151,7 @@ def sum_of_negatives(r: Rewriter, op: Call) -> Arg | None:
     a = op.args[0]
     if len(op.args) != 1 or not {name for name, _ in op.kwargs} <= {"axis", "keepdims"}:
         return None
-    if not r.used_once(a):
+    if not r.is_used_once(a):
         return None
     negative = r.call_of(a, operator.neg)
     if negative is not None and is_real(a):
@@ -165,7 +165,7 @@ def sum_of_negatives(r: Rewriter, op: Call) -> Arg | None:
 def _without_literal(r: Rewriter, a: Arg) -> tuple[Arg | None, Arg]:
     """Return the literal factor of a product of the same shape, read once, and the rest."""
     product = r.call_of(a, operator.mul, operator.truediv)
-    if product is None or not r.used_once(a):
+    if product is None or not r.is_used_once(a):
         return None, a
     first, last = product.args
     if number(first) is not None:
@@ -185,7 +185,7 @@ rewrites_by_pattern(
 
 
 @rewrites(np.size)
-def size_known_now(r: Rewriter, op: Call) -> Arg | None:
+def fold_static_size(r: Rewriter, op: Call) -> Arg | None:
     """Fold ``np.size(a)`` if all lengths are static."""
     shape = known_shape(op.args[0])
     if shape is None or len(op.args) != 1 or any(e.terms for e in shape):

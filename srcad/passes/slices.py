@@ -80,7 +80,7 @@ rewrites_by_pattern("(t_ := -(s_ := np.sum(__)))[i_] -> -s_[i_] if once(t_)")
 def only_place_of_a_sum(r: Rewriter, op: Call) -> Arg | None:
     """Rewrite ``np.sum(a, axis=1, keepdims=True)[:, 0]`` to ``np.sum(a, axis=1)``."""
     total, index = r.call_of(op.args[0], np.sum), op.args[1]
-    if total is None or len(total.args) != 1 or not r.used_once(op.args[0]):
+    if total is None or len(total.args) != 1 or not r.is_used_once(op.args[0]):
         return None
     kwargs = dict(total.kwargs)
     axis = kwargs.get("axis")
@@ -106,7 +106,7 @@ def _pieces(r: Rewriter, op: Call) -> list[Piece] | None:
         if r.call_of(first, np.zeros_like, runtime.zeros_like) is not None:
             return pieces if len(pieces) > 1 else None
         inner = r.made_by(first, adds_at_places)
-        if inner is None or not r.used_once(first):
+        if inner is None or not r.is_used_once(first):
             return None
         op = inner
     return None

@@ -22,8 +22,9 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 __all__ = [
-    "asks_for_all", "attribute_text", "class_label", "dotted", "identifier", "is_instance",
-    "is_name", "label", "module_of", "plain", "printable", "quoted", "shown", "word",
+    "attribute_text", "class_label", "dotted", "has_generic_getattribute", "identifier",
+    "is_instance", "is_name", "key_text", "label", "module_of", "plain", "printable", "quoted",
+    "shown",
 ]  # fmt: skip
 
 _NOT_WORD = re.compile(r"\W+")
@@ -119,14 +120,14 @@ def module_of(value: Any) -> str:
     >>> module_of(space["Net"]), module_of(dict)
     ('', 'builtins')
     """
-    found: Any = type(value) if asks_for_all(type(value)) else value
+    found: Any = type(value) if has_generic_getattribute(type(value)) else value
     found = None if is_instance(value, types.ModuleType) else getattr(found, "__module__", None)
     if not isinstance(found, str):
         return ""
     return "" if found == "builtins" and _is_nameless(value) else plain(found)
 
 
-def asks_for_all(kind: type) -> bool:
+def has_generic_getattribute(kind: type) -> bool:
     """Return True if a class of Python says itself what every attribute of its objects is."""
     return isinstance(type.__getattribute__(kind, "__getattribute__"), types.FunctionType)
 
@@ -161,7 +162,7 @@ def shown(value: Any) -> str:
     return f"<{printable(kind.__name__)}>"
 
 
-def word(key: Any) -> str:
+def key_text(key: Any) -> str:
     """Return a key as it is shown: a text by its characters."""
     return printable(key) if isinstance(key, str) else shown(key)
 

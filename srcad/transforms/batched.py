@@ -38,7 +38,7 @@ from srcad.ir.inference.builder import Builder, atom_type
 from srcad.startup.records import replace
 from srcad.transforms.batched_calls import batch_call
 from srcad.transforms.batched_values import BatchedScope, Shared
-from srcad.transforms.routines import derived_once
+from srcad.transforms.routines import derived_routine
 from srcad.transforms.sweep import Inline
 from srcad.types.numeric import INT, Numeric
 from srcad.types.sizes import fresh_extent
@@ -303,4 +303,4 @@ def _batched_routine(
         wanted = [part(tree, k) for k, _ in enumerate(function.block.results)]
         return _batched(function, pattern, shared.inline, shared.dependence, "k", wanted)
 
-    return derived_once(routine, "batched", pattern, batched)
+    return derived_routine(routine, "batched", pattern, batched)

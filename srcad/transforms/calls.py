@@ -19,12 +19,12 @@ from srcad.startup.records import dataclass
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check, entries_of, part_of_rest
 from srcad.transforms.masks import cut, guarded_operands, record_mask
-from srcad.transforms.missing import reduced_where_needed, rows_taking_part, zeros_stay
+from srcad.transforms.missing import reduced_with_ones, rows_taking_part, zeros_stay
 from srcad.transforms.refusals import (
     missing_rule,
+    refuse_missing_cotangents,
     refuse_no_partial,
     refuse_saved,
-    refuse_what_is_missing,
     settle_branches,
     unwritten,
 )
@@ -161,7 +161,7 @@ def _by_rule(scope: ReverseScope, op: Call, bars: dict[Path, Atom]) -> None:
     rule = rule_of(op.target)
     if rule is None:
         raise missing_rule(scope, op)
-    refuse_what_is_missing(scope, op, rule)
+    refuse_missing_cotangents(scope, op, rule)
     if _joins_collected_rows(scope, op):
         scope.contribute(op.args[0], (), bars[()])
         return
@@ -385,7 +385,7 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
     operands = {k: lifted_arg(scope, a) if k in lifted else a for k, a in arguments(op).items()}
     y_bar = seed_of(op.result, bars)
     operands = rows_taking_part(scope, op, y_bar, operands)
-    operands, result = reduced_where_needed(scope, op, rule, y_bar, operands)
+    operands, result = reduced_with_ones(scope, op, rule, y_bar, operands)
     leading = leading_of(scope, op, rule, y_bar, result)
     for place, arg, entry in chosen_entries(scope, op, rule, operands, leading, {}):
         if scope.sweep.facts.of(arg) is not False:

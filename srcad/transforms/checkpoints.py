@@ -157,7 +157,7 @@ def makes_generator(op: Call) -> bool:
     return is_int and any(op.target is one for one in _MAKERS)
 
 
-def leaves_generators_alone(op: Call) -> bool:
+def keeps_generators(op: Call) -> bool:
     """Return True if a call with an effect certainly draws nothing, such as one of Python's."""
     target: Any = op.target
     return target is not apply and module_of(target) in _QUIET
@@ -250,7 +250,7 @@ def _with_draws(
         if op.result in others and op.result not in found:
             _refuse_effect(op)
     for value, op in others.items():
-        if value not in found and not leaves_generators_alone(op):
+        if value not in found and not keeps_generators(op):
             _refuse_effect(op)
     generators = all_generators(found, block, names)
     if generators is None:

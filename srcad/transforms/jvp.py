@@ -43,7 +43,7 @@ from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.routines import (
     copy_hollow,
-    derived_once,
+    derived_routine,
     hollow_params,
     mark_hollow,
     of_any_form,
@@ -255,7 +255,7 @@ def _with_silent_tangents(block: Block, own: Collection[Routine]) -> Block:
 
     def with_silent_routine(op: Op) -> Op:
         if isinstance(op, Call) and isinstance(op.target, Routine) and op.target not in own:
-            made = derived_once(op.target, "silent", None, silent)
+            made = derived_routine(op.target, "silent", None, silent)
             copy_hollow(op.target, made)
             return replace(op, target=made)
         return op.mapped(with_silent_routines)
@@ -422,6 +422,6 @@ def _routine_with_tangents(
     def pushed(function: Function) -> Function:
         return _pushed(sweep.prepared(function), pattern, sweep.inline, order)
 
-    made = derived_once(routine, "jvp", pattern, pushed)
+    made = derived_routine(routine, "jvp", pattern, pushed)
     mark_hollow(routine, made, order)
     return made

@@ -90,7 +90,7 @@ def rows_taking_part(
     return {**operands, 0: scope.call(np.where, column, x, Const(0.0))}
 
 
-def reduced_where_needed(
+def reduced_with_ones(
     scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, operands: dict[int | str, Arg]
 ) -> tuple[dict[int | str, Arg], Arg]:
     """Return the operand and the result of what reduces axes, ones where the cotangent is zero."""
@@ -184,7 +184,7 @@ def _is_nan_in_both(sweep: Sweep, call: Call, value: Value) -> bool:
         return False
     other = call.args[2] if call.args[1] is value else call.args[1]
     return _read_entry_by_entry(sweep, value, _is_any) <= _read_entry_by_entry(
-        sweep, other, _hands_nan_on
+        sweep, other, _propagates_nan
     )
 
 
@@ -210,7 +210,7 @@ def _is_any(call: Call) -> bool:
     return True
 
 
-def _hands_nan_on(call: Call) -> bool:
+def _propagates_nan(call: Call) -> bool:
     """Return True if the result is nan wherever an operand is, as it is not for ``nan ** 0``."""
     return is_one_of(call.target, _HANDING_ON)
 
@@ -222,11 +222,11 @@ def _may_hide_nan(sweep: Sweep, mask: Arg) -> bool:
     """
     if isinstance(mask, Display) and mask.kind == "tuple":
         return any(_may_hide_nan(sweep, item) for item in mask.items)
-    if _asks_for_nan(sweep, mask):
+    if _tests_for_nan(sweep, mask):
         return True
     if not _is_mask(argument_type(mask)):
         return False
-    return not isinstance(mask, Value) or not arrives(sweep, mask, _back_to_what_is_derived)
+    return not isinstance(mask, Value) or not arrives(sweep, mask, _back_to_derived)
 
 
 def _is_mask(type_: Type) -> bool:
@@ -248,7 +248,7 @@ def _is_bool(type_: Type) -> bool:
     return isinstance(type_, Numeric) and type_.kind == "b"
 
 
-def _back_to_what_is_derived(sweep: Sweep, value: Value) -> list[Value] | None:
+def _back_to_derived(sweep: Sweep, value: Value) -> list[Value] | None:
     """Back along the calls to a value on which the derivative by something depends."""
     if sweep.facts.varied.get(value, False) is not False:
         return None
@@ -256,7 +256,7 @@ def _back_to_what_is_derived(sweep: Sweep, value: Value) -> list[Value] | None:
     return [] if call is None else list(call.operands)
 
 
-def _asks_for_nan(sweep: Sweep, mask: Arg) -> bool:
+def _tests_for_nan(sweep: Sweep, mask: Arg) -> bool:
     """Return True if a mask tells where something is nan."""
     call = sweep.made.get(mask) if isinstance(mask, Value) else None
     if call is None:
@@ -266,4 +266,4 @@ def _asks_for_nan(sweep: Sweep, mask: Arg) -> bool:
     if call.target in _EQUALITIES:
         own = call.half != "primal" and call.args[1] == Const(0.0)  # made by `zeros_stay`
         return own or call.args[0] is call.args[1]
-    return is_one_of(call.target, _CONNECTIVES) and any(_asks_for_nan(sweep, a) for a in call.args)
+    return is_one_of(call.target, _CONNECTIVES) and any(_tests_for_nan(sweep, a) for a in call.args)

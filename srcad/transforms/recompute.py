@@ -32,7 +32,7 @@ _BUDGET = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Around:
+class BlockContext:
     """The place of a block: values defined by the iteration around it, and its loop depth.
 
     `free` are the values of the iteration that its reverse has anyway.
@@ -43,9 +43,9 @@ class Around:
     depth: int = 0
     known: dict[Value, bool] = field(default_factory=dict)
 
-    def inside(self, local: Mapping[Value, Call | None]) -> Around:
+    def inside(self, local: Mapping[Value, Call | None]) -> BlockContext:
         """Where a block inside a conditional stands."""
-        return Around({**self.local, **local}, self.free, self.depth)
+        return BlockContext({**self.local, **local}, self.free, self.depth)
 
     def has(self, array: Value) -> bool:
         """Return True if an array is available in the reverse iteration without being saved."""
@@ -68,7 +68,7 @@ class Plan:
 
     local: dict[Value, Call | None]
     free: frozenset[Value]
-    around: Around = field(default_factory=Around)
+    around: BlockContext = field(default_factory=BlockContext)
     saved: dict[Value, None] = field(default_factory=dict)
     again: dict[Value, Call] = field(default_factory=dict)
 
@@ -82,13 +82,13 @@ class Plan:
         self.saved.update((value, None) for value in wanted if plans[value] is None)
         shared = Counter(leaf for leaves in plans.values() for leaf in leaves or ())
         while True:
-            self._recompute_what_is_at_hand(plans)
+            self._recompute_available(plans)
             rest = [v for v in wanted if v not in self.saved and v not in self.again]
             if not rest:
                 return
             self._save_one(rest, plans, shared)
 
-    def _recompute_what_is_at_hand(self, plans: dict[Value, frozenset[Value] | None]) -> None:
+    def _recompute_available(self, plans: dict[Value, frozenset[Value] | None]) -> None:
         for value, leaves in plans.items():
             if leaves is not None and self.saved.keys() >= leaves:
                 self._recompute(value)

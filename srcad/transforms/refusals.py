@@ -54,9 +54,11 @@ def read_from_text(
     """
     calls = [op for op in walk(function.block) if isinstance(op, Call)]
     made = any(is_text(op.result.type) or isinstance(op.target, Routine) for op in calls)
-    if not made and not any(_is_told(p.type, tree) for p, tree in varied.items()):
+    if not made and not any(_contains_dependent(p.type, tree) for p, tree in varied.items()):
         return None
-    facts = activity(function, varied, wanted, told=lambda op, found: told(op, found) or None)
+    facts = activity(
+        function, varied, wanted, told=lambda op, found: depends_through_string(op, found) or None
+    )
     for op in calls:
         if isinstance(op.target, Routine):
             found = _read_in_routine(op, op.target, facts, known)
@@ -67,14 +69,14 @@ def read_from_text(
     return None
 
 
-def told(op: Call, facts: Facts) -> Activity:
+def depends_through_string(op: Call, facts: Facts) -> Activity:
     """Return the parts of the result of a call that depend on the input through a string."""
     args = arguments(op).values()
     if isinstance(op.target, Routine):
         depends = any(facts.of(arg) is not False for arg in args)
         return _texts_and_numbers(op.result.type) if depends else False
     if isinstance(op.result.type, PlacesOf):
-        return any(_is_told(argument_type(arg), facts.of(arg)) for arg in op.args)
+        return any(_contains_dependent(argument_type(arg), facts.of(arg)) for arg in op.args)
     if is_text(op.result.type) and not _passes_on(op.target) and not is_part(op.target):
         return any(facts.of(arg) is not False for arg in args)
     return _reads(op, facts)
@@ -92,7 +94,7 @@ def _reads(op: Call, facts: Facts) -> bool:
     args = list(op.args[:1]) if is_part(op.target) else list(arguments(op).values())
     if is_part(op.target):  # parts of a structure are followed one by one
         args = [arg for arg in args if isinstance(argument_type(arg), Opaque)]
-    return any(_is_told(argument_type(arg), facts.of(arg)) for arg in args)
+    return any(_contains_dependent(argument_type(arg), facts.of(arg)) for arg in args)
 
 
 def _passes_on(target: Any) -> bool:
@@ -100,15 +102,15 @@ def _passes_on(target: Any) -> bool:
     return is_structure(target) or is_store(target) or keeps_structure(target)
 
 
-def _is_told(type_: Type, tree: Activity) -> bool:
+def _contains_dependent(type_: Type, tree: Activity) -> bool:
     """Return True if an object in an argument depends on the input."""
     match type_:
         case TupleOf(items):
-            return any(_is_told(t, part(tree, k)) for k, t in enumerate(items))
+            return any(_contains_dependent(t, part(tree, k)) for k, t in enumerate(items))
         case PlacesOf():
             return tree is not False  # a text among its keys is
         case ListOf(item):
-            return _is_told(item, tree)
+            return _contains_dependent(item, tree)
         case Opaque(cls):
             return cls is not None and tree is not False
     return False
@@ -139,7 +141,9 @@ def _read_in_routine(
     """Return the numbers that a routine reads from its string arguments."""
     inner = routine.function
     trees = [facts.of(arg) for arg in op.args]
-    is_told = any(_is_told(argument_type(a), tree) for a, tree in zip(op.args, trees, strict=True))
+    is_told = any(
+        _contains_dependent(argument_type(a), tree) for a, tree in zip(op.args, trees, strict=True)
+    )
     if inner is None or routine in known or not is_told:
         return None
     varied = dict(zip(inner.params, trees, strict=True))
@@ -181,7 +185,7 @@ def refuse_texts(
         )
 
 
-def refuse_what_is_missing(scope: ReverseScope, op: Call, rule: Rule) -> None:
+def refuse_missing_cotangents(scope: ReverseScope, op: Call, rule: Rule) -> None:
     """Refuse a rule that leaves out an argument of a call."""
     _refuse_unknown_arguments(op, rule)
     _refuse_missing_entries(scope, op, rule)

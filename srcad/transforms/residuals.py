@@ -36,7 +36,7 @@ from srcad.ir.traits import extends, is_checkpoint
 from srcad.passes.dce import cheapest_sequence
 from srcad.startup.records import replace
 from srcad.transforms import checkpoints
-from srcad.transforms.recompute import Around, Plan, is_python_int
+from srcad.transforms.recompute import BlockContext, Plan, is_python_int
 from srcad.types.numeric import INT
 from srcad.types.structures import ListOf, TupleOf
 
@@ -73,13 +73,13 @@ def close(function: Function) -> Function:
     """
     primal = [op for op in function.block.ops if op.half != "reverse"]
     reverse = [op for op in function.block.ops if op.half == "reverse"]
-    before, after = _closed(primal, reverse, Around())
+    before, after = _closed(primal, reverse, BlockContext())
     block = Block((), (*before, *after), function.block.results)
     return replace(function, block=block)
 
 
 def _closed(
-    primal: Sequence[Op], reverse: Sequence[Op], around: Around
+    primal: Sequence[Op], reverse: Sequence[Op], around: BlockContext
 ) -> tuple[list[Op], list[Op]]:
     """Close the reverse ops of one block against the primal ops of the block that it mirrors."""
     before = list(primal)
@@ -149,12 +149,12 @@ def _close_checkpoint(primal: Op, reverse: Op) -> tuple[list[Op], Op]:
     """Save values inside a checkpoint within its reverse, where it runs once more."""
     assert isinstance(primal, If)
     assert isinstance(reverse, If)
-    before, after = _closed(primal.then.ops, reverse.then.ops, Around())
+    before, after = _closed(primal.then.ops, reverse.then.ops, BlockContext())
     return checkpoints.with_ops_again(primal, before, after, reverse)
 
 
 # ------------------------------------------------------------------------------- conditionals
-def _close_conditional(primal: If, reverse: If, around: Around) -> tuple[If, If]:
+def _close_conditional(primal: If, reverse: If, around: BlockContext) -> tuple[If, If]:
     filler = UNDEF if around.depth == 0 else _NONE
     outputs = list(primal.outputs)
     yields = [list(primal.then.results), list(primal.orelse.results)]
@@ -197,10 +197,10 @@ def _exported(
 
 
 # ------------------------------------------------------------------------------- loops
-def _close_loop(primal: Loop, reverse: For, around: Around) -> tuple[Loop, list[Op], For]:
+def _close_loop(primal: Loop, reverse: For, around: BlockContext) -> tuple[Loop, list[Op], For]:
     local = _definitions(primal.body)
     free = _known_items(primal) | _counters(primal, local).keys()
-    trip = Around(local, free, around.depth + 1)
+    trip = BlockContext(local, free, around.depth + 1)
     before, after = _closed(primal.body.ops, reverse.body.ops, trip)
     body = replace(primal.body, ops=tuple(before))
     inner = replace(reverse.body, ops=tuple(after))

@@ -19,7 +19,7 @@ from srcad.ir.substitute import substituted_block
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.refusals import refuse_texts
-from srcad.transforms.split import Halves, halves
+from srcad.transforms.split import PullbackParts, split_pullback
 from srcad.transforms.sweep import Path, Sweep, cotangent_type, homes_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, ListOf, PlacesOf, TupleOf, Type
@@ -87,7 +87,7 @@ def pair_of(sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> Pa
     return pair
 
 
-def derived_once(
+def derived_routine(
     routine: Routine, suffix: str, pattern: Hashable, derive: Callable[[Function], Function]
 ) -> Routine:
     """Another routine made of one, for a pattern of its parameters; it may call itself."""
@@ -174,7 +174,7 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
         gradients.append(scope.pack(param, scope.take(param)))
     block = Block((), (*function.block.ops, *scope.builder.ops), (*results, *gradients))
     derived = Function(function.name, (*function.params, *seeds), block, function.where)
-    parts = halves(
+    parts = split_pullback(
         sweep.finish(derived, sweep), function.params, tuple(seeds), len(results), hollow
     )
     _install(pair, parts, len(results))
@@ -193,7 +193,7 @@ def _contribute_hollow(scope: ReverseScope, atom: Atom, seed: Value) -> None:
             scope.contribute(atom, (k,), part)
 
 
-def _install(pair: Pair, parts: Halves, count: int) -> None:
+def _install(pair: Pair, parts: PullbackParts, count: int) -> None:
     """Pack the saved values into one, which the primal passes to the reverse function."""
     results = parts.primal.block.results
     saved_type = TupleOf(tuple(atom_type(atom) for atom in results[count:]))

@@ -81,7 +81,7 @@ def with_silent_tangents(block: Block) -> Block:
     return _block(block, None, silent)
 
 
-def without_loud_lines(function: Function) -> Function:
+def without_raising_ops(function: Function) -> Function:
     """Return an adjoint with lines that do not raise even if the user's ``np.errstate`` does."""
 
     def softer(op: Op, where: Location | None) -> Op:

@@ -34,7 +34,7 @@ from srcad.types.structures import ListOf, TupleOf
 
 
 @dataclass(frozen=True)
-class Halves:
+class PullbackParts:
     """The two functions of a pullback.
 
     `primal` returns its ``count`` results, then the saved values; `adjoint` takes the saved values,
@@ -46,7 +46,7 @@ class Halves:
     saved: tuple[Value, ...]
 
 
-def split(function: Function, seeds: int = 1) -> Halves:
+def split(function: Function, seeds: int = 1) -> PullbackParts:
     """Cut a function that `vjp` made into its primal and its adjoint.
 
     Parameters
@@ -85,16 +85,16 @@ def split(function: Function, seeds: int = 1) -> Halves:
         return x_bar
     """
     cut = len(function.params) - seeds
-    return halves(function, function.params[:cut], function.params[cut:], 1)
+    return split_pullback(function, function.params[:cut], function.params[cut:], 1)
 
 
-def halves(
+def split_pullback(
     function: Function,
     params: tuple[Value, ...],
     seeds: tuple[Value, ...],
     count: int,
     hollow: Iterable[Value] = (),
-) -> Halves:
+) -> PullbackParts:
     """Cut a function; its first `count` results are the primal's.
 
     `hollow` are the parameters that may hold nothing in the place of an array.
@@ -108,7 +108,7 @@ def halves(
     forward = Block((), tuple(_bound(before, set(saved))), (*results, *saved))
     primal = dce(Function(f"{function.name}_primal", params, forward, function.where))
     adjoint = Function(f"{function.name}_adjoint", (*saved, *seeds), reverse, function.where)
-    return Halves(primal, adjoint, saved)
+    return PullbackParts(primal, adjoint, saved)
 
 
 def _bound(ops: Iterable[Op], saved: set[Value]) -> list[Op]:

@@ -163,7 +163,7 @@ def _undo_append(scope: ReverseScope, op: Call, bars: Bars) -> None:
     items, last = op.args[0], op.args[-1]
     if isinstance(last, Value) and scope.is_active((last, ())):
         scope.unpack(last, scope.call(operator.getitem, bars[()], Const(-1)))
-    scope.contribute(items, (), _taken_out(scope, bars[()], Const(-1)))
+    scope.contribute(items, (), _without_entry(scope, bars[()], Const(-1)))
 
 
 def _undo_inserted(scope: ReverseScope, op: Call, bars: Bars) -> None:
@@ -172,7 +172,7 @@ def _undo_inserted(scope: ReverseScope, op: Call, bars: Bars) -> None:
     if isinstance(value, Value) and scope.is_active((value, ())):
         scope.unpack(value, scope.call(operator.getitem, bars[()], place))
     if isinstance(items, Value) and scope.is_active((items, ())):
-        scope.contribute(items, (), _taken_out(scope, bars[()], place))
+        scope.contribute(items, (), _without_entry(scope, bars[()], place))
 
 
 def _place_of_insertion(scope: ReverseScope, index: Arg, bars: Atom) -> Atom:
@@ -185,7 +185,7 @@ def _place_of_insertion(scope: ReverseScope, index: Arg, bars: Atom) -> Atom:
     return scope.call(len, scope.call(operator.getitem, every, before))
 
 
-def _taken_out(scope: ReverseScope, bars: Atom, place: Atom) -> Value:
+def _without_entry(scope: ReverseScope, bars: Atom, place: Atom) -> Value:
     """Return the cotangents without the one at a place."""
     if not isinstance(bars.type, Numeric):
         return scope.without(bars, place)

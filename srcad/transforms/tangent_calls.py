@@ -31,9 +31,9 @@ from srcad.transforms.masks import guarded_operands, record_mask
 from srcad.transforms.missing import LEAVING_OUT
 from srcad.transforms.refusals import (
     missing_rule,
+    refuse_missing_cotangents,
     refuse_no_partial,
     refuse_unknown_field,
-    refuse_what_is_missing,
     unwritten,
 )
 from srcad.transforms.sweep import is_scalar
@@ -125,11 +125,11 @@ def _pushed(forward: ForwardScope, op: Call) -> Tangent:
     rule = rule_of(op.target)
     if rule is None:
         raise missing_rule(scope, op)
-    refuse_what_is_missing(scope, op, rule)
+    refuse_missing_cotangents(scope, op, rule)
     try:
         if rule.tangent is not None:
             return by_formula(forward, op, rule, rule.tangent, zero=0.0)
-        with _zeros_where_left_out(forward, op, rule):
+        with _zeros_for_excluded(forward, op, rule):
             return _KINDS[rule.kind](forward, op, rule)
     except AlwaysRaisesError:
         raise MissingRuleError(
@@ -140,7 +140,7 @@ def _pushed(forward: ForwardScope, op: Call) -> Tangent:
 
 
 @contextmanager
-def _zeros_where_left_out(forward: ForwardScope, op: Call, rule: Rule) -> Iterator[None]:
+def _zeros_for_excluded(forward: ForwardScope, op: Call, rule: Rule) -> Iterator[None]:
     """Put zeros for the tangents of entries that a reduction leaves out: these may be nan."""
     a = op.args[0] if op.args else None
     dot = forward.of(a) if isinstance(a, Value) else None

@@ -79,7 +79,7 @@ class ForwardScope:
         if isinstance(arg, Value):
             return self.dots.get(arg)
         if isinstance(arg, Display) and arg.kind in ("tuple", "list"):
-            return _tidy(tuple(map(self.of, arg.items)))
+            return _none_if_zero(tuple(map(self.of, arg.items)))
         return None
 
     def put(self, value: Value, dot: Tangent) -> None:
@@ -96,7 +96,7 @@ class ForwardScope:
             return None
         if not isinstance(type_, TupleOf):
             return dot
-        return _tidy(
+        return _none_if_zero(
             tuple(
                 self._opened(t, part(tree, k), self._part(type_, dot, k))
                 for k, t in enumerate(type_.items)
@@ -196,7 +196,7 @@ class ForwardScope:
         return self._full(arg, atom_type(arg), tree, dot)
 
 
-def _tidy(parts: tuple[Tangent, ...]) -> Tangent:
+def _none_if_zero(parts: tuple[Tangent, ...]) -> Tangent:
     """Return the tangent of a structure; None if all of it is zero."""
     return parts if any(one is not None for one in parts) else None
 

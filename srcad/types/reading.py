@@ -14,7 +14,7 @@ from collections import OrderedDict, defaultdict
 from functools import cached_property
 from typing import Any
 
-from srcad.startup.identifiers import asks_for_all, is_instance
+from srcad.startup.identifiers import has_generic_getattribute, is_instance
 from srcad.startup.records import dataclass
 from srcad.types.objects import is_of_library
 
@@ -46,7 +46,7 @@ def namespace(value: Any) -> dict[str, Any]:
     kind = type(value)
     if (
         not is_instance(value, type)
-        and not asks_for_all(kind)
+        and not has_generic_getattribute(kind)
         and _member(kind, "__getattr__") is _NOTHING
     ):
         return getattr(value, "__dict__", {})
@@ -81,17 +81,17 @@ def reader(value: Any, name: str) -> Reader | None:
     A property of an ordinary object is no such code: it is read like any function.
     """
     kind = type(value)
-    if asks_for_all(kind):
+    if has_generic_getattribute(kind):
         function = _member(kind, "__getattribute__")
         return Reader("__getattribute__", function if _is_users(function) else None)
     is_class = isinstance(value, type)
     held = _member(value, name) if is_class else namespace(value).get(name, _NOTHING)
-    if is_class and _asks(held):
+    if is_class and _runs_code(held):
         return Reader("__get__")
     member = _member(kind, name)
     if member is not _NOTHING:
         goes_first = held is _NOTHING or hasattr(type(member), "__set__")
-        if goes_first and _asks(member, of_class=is_class):
+        if goes_first and _runs_code(member, of_class=is_class):
             return Reader("__get__")
         if not isinstance(member, types.MemberDescriptorType):
             return None
@@ -112,13 +112,13 @@ def _for_missing(value: Any) -> Reader | None:
 
 def may_ask(cls: type, name: str) -> bool:
     """Return True if reading an attribute of an object of a class may run code of the user's."""
-    if asks_for_all(cls):
+    if has_generic_getattribute(cls):
         return True
     member = _member(cls, name)
     if member is _NOTHING:
         found = _member(cls, "__getattr__")
         return found is not _NOTHING and not is_of_library(found)
-    return _asks(member, of_class=False) or (
+    return _runs_code(member, of_class=False) or (
         isinstance(member, property) and _is_users(member.fget)
     )
 
@@ -130,7 +130,7 @@ def _of_slot(member: types.MemberDescriptorType, value: Any) -> Any:
         return _NOTHING
 
 
-def _asks(member: Any, *, of_class: bool = True) -> bool:
+def _runs_code(member: Any, *, of_class: bool = True) -> bool:
     """Return True if a member of a class runs something when it is read."""
     if member is _NOTHING or isinstance(member, _PLAIN_MEMBERS):
         return False

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.startup.identifiers import label, word
+from srcad.startup.identifiers import key_text, label
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, Symbol, resolved
@@ -30,7 +30,7 @@ class TupleOf:
         if self.keys is None:
             return f"({', '.join(map(str, self.items))})"
         pairs = zip(self.keys, self.items, strict=True)
-        return f"{label(self.cls)}({', '.join(f'{word(k)}: {t}' for k, t in pairs)})"
+        return f"{label(self.cls)}({', '.join(f'{key_text(k)}: {t}' for k, t in pairs)})"
 
     def of(self, items: tuple[Type, ...]) -> TupleOf:
         """Return the same structure around other parts."""
@@ -50,7 +50,7 @@ class Fixed:
     def __str__(self) -> str:
         if isinstance(self.value, np.dtype):
             return f"={self.value}"
-        return f"={label(self.value) if callable(self.value) else word(self.value)}"
+        return f"={label(self.value) if callable(self.value) else key_text(self.value)}"
 
     def __hash__(self) -> int:
         return hash(type(self.value))

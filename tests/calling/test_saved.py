@@ -28,13 +28,13 @@ def test_each_value_has_a_type_a_shape_bytes_and_a_line():
     saved = srcad.inspect(network, np.eye(3), np.ones(3), 4, wrt=(0, 1)).saved
 
     first = network.__code__.co_firstlineno
-    known = {str(s): (s.type, s.shape, s.bytes, s.per_trip, s.line) for s in saved}
+    known = {str(s): (s.type, s.shape, s.bytes, s.per_iteration, s.line) for s in saved}
     assert known["w"] == ("float64[3, 3]", (3, 3), 72, None, 0)
     assert known["h"] == ("float64[3]", (3,), 24, None, first + 4)
     assert known["h_saved"] == ("list of float64[3]", (3,), None, 24, first + 4)
     assert {str(s) for s in saved if s.is_argument} == {"w", "x"}
     assert saved.bytes == 24
-    assert saved.per_trip == sum(s.per_trip for s in saved if s.per_trip)
+    assert saved.per_iteration == sum(s.per_iteration for s in saved if s.per_iteration)
 
 
 def test_the_names_are_those_of_the_text():
@@ -53,7 +53,7 @@ def test_the_lengths_are_those_of_these_arguments():
 def test_numbers_are_objects():
     (y, x) = srcad.inspect(power, 2.0, 10).saved
 
-    assert (y.type, y.per_trip, x.bytes) == (
+    assert (y.type, y.per_iteration, x.bytes) == (
         "list of float",
         sys.getsizeof(0.5),
         sys.getsizeof(0.5),

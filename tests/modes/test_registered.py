@@ -16,7 +16,7 @@ from srcad.ir.inference.builder import Builder
 from srcad.ir.text import text
 from srcad.modes.mode import Mode, Part, Results
 from srcad.modes.registry import MODES
-from srcad.modes.reverse import asked_gradients, derived
+from srcad.modes.reverse import derived, requested_gradients
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.vjp import as_primal, vjp
 
@@ -24,7 +24,7 @@ from srcad.transforms.vjp import as_primal, vjp
 # ------------------------------------------------------------------------------- a mode
 def norm_beside_value(made, problem):
     """One function of the value and of the length of the gradient by one argument."""
-    made = asked_gradients(made, problem)
+    made = requested_gradients(made, problem)
     y, gradient = made.block.results
     builder = Builder(ops=list(made.block.ops), where=made.where, half="reverse")
     length = builder.call(np.linalg.norm, gradient)

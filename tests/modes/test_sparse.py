@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 import srcad
 from srcad.analysis.colouring import columns_coloured, readings, star_coloured
 from srcad.errors import InvalidIRError, OptionError, UnsupportedSyntaxError, UnsupportedTypeError
-from srcad.modes.sparse import Asked, Pattern
+from srcad.modes.sparse import Pattern, SparseRequest
 from tests.corpus.collected import CORPUS
 from tests.marks import some
 from tests.modes import sparse_programs as programs
@@ -83,7 +83,7 @@ def test_a_pattern_by_another_path_is_found_again():
 
 def test_a_pattern_that_lacks_an_entry_is_an_error(monkeypatch):
     pattern = Pattern(np.array([0, 1, 2]), np.array([0, 1]), 2)
-    monkeypatch.setattr(Asked, "pattern", lambda self, arguments: pattern)
+    monkeypatch.setattr(SparseRequest, "pattern", lambda self, arguments: pattern)
 
     with pytest.raises(InvalidIRError, match="lacks entries"):
         srcad.jacobian(lambda x: x * x[0], sparse=True)(np.ones(2))

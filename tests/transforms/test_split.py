@@ -7,12 +7,12 @@ import numpy as np
 from srcad.frontend.lower import lower_inline
 from srcad.ir.evaluate import evaluate
 from srcad.ir.verify import verify
-from srcad.transforms.split import Halves, split
+from srcad.transforms.split import PullbackParts, split
 from srcad.transforms.vjp import vjp
 from tests.transforms.checking import lowered
 
 
-def halves(f, *args) -> Halves:
+def halves(f, *args) -> PullbackParts:
     found, _ = lowered(f, *args)
     return split(vjp(found.function, tuple(range(len(args))), lower_inline))
 

@@ -48,13 +48,13 @@ def weakly_read(statements: list[Statement], nesting: Nesting, webs: Webs) -> se
             todo += inner
         if is_nested(statement, nesting):
             continue
-        for atom in _handed_on(statement):
+        for atom in _passed_through(statement):
             for value in nesting.leaves([atom]):
                 names.add(webs.names[value])
     return names
 
 
-def _handed_on(statement: Statement) -> list[Atom]:
+def _passed_through(statement: Statement) -> list[Atom]:
     match statement:
         case Append(items=items):
             return list(items)

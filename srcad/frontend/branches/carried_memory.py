@@ -17,12 +17,12 @@ from collections.abc import Iterator
 
 from srcad.frontend.branches.loop_variables import LoopVariable
 from srcad.frontend.domain.memory import Either, Origin
-from srcad.frontend.domain.structure import components, shown_parts, with_parts
-from srcad.frontend.domain.values import AbstractValue, Code, Env, Structure, Taken
+from srcad.frontend.domain.structure import components, parts_of_view, with_parts
+from srcad.frontend.domain.values import AbstractValue, Code, Env, RepeatedView, Structure
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.cells import same_parts
 from srcad.frontend.store.known_layout import layout
-from srcad.frontend.store.origins import inner_values, note_laid_out, origin, realised
+from srcad.frontend.store.origins import inner_values, note_layout_of, origin, realised
 from srcad.frontend.store.ownership import with_beginnings
 from srcad.ir.core import Value
 from srcad.ir.memory import has_storage
@@ -31,26 +31,26 @@ from srcad.types.structures import OPAQUE
 
 # The carried values and views in a header.
 
-Leaf = Value | Taken
+Leaf = Value | RepeatedView
 
 
 def carried_leaves(box: AbstractValue) -> Iterator[Leaf]:
     """Yield the carried values and views of a header."""
-    if isinstance(box, Value | Taken):
+    if isinstance(box, Value | RepeatedView):
         yield box
     elif isinstance(box, Structure | Code):
-        for item in shown_parts(box):
+        for item in parts_of_view(box):
             yield from carried_leaves(item)
 
 
 def pairs(header: AbstractValue, other: AbstractValue) -> Iterator[tuple[Leaf, AbstractValue]]:
     """Yield the leaves of a header, each with what stands in its place in another box."""
-    if isinstance(header, Value | Taken):
+    if isinstance(header, Value | RepeatedView):
         yield header, other
     elif isinstance(header, Structure | Code):
         same = _alike(header, other)
-        for k, item in enumerate(shown_parts(header)):
-            yield from pairs(item, shown_parts(other)[k] if same else other)
+        for k, item in enumerate(parts_of_view(header)):
+            yield from pairs(item, parts_of_view(other)[k] if same else other)
 
 
 def _alike(a: Structure | Code, b: AbstractValue) -> bool:
@@ -113,7 +113,7 @@ class CarriedMemory:
             if found.is_exact and found.steps:
                 (object_,) = found.objects
                 if object_ in self.roots:
-                    return Taken(self.roots[object_], found.steps, start)
+                    return RepeatedView(self.roots[object_], found.steps, start)
         return None
 
     def note(self, start: AbstractValue, header: AbstractValue) -> None:
@@ -124,7 +124,7 @@ class CarriedMemory:
             found = origin(self.state, start)
             mode = OWN if self._is_alone(found.objects) else EXACT
             self._assume(header, mode, found)
-            note_laid_out(self.state, header, start)
+            note_layout_of(self.state, header, start)
             self.known[id(start)] = (start, header)
         elif isinstance(start, Structure | Code) and isinstance(header, Structure | Code):
             self.known[id(start)] = (start, header)
@@ -157,14 +157,14 @@ class CarriedMemory:
 
         `roots` are the carried arrays.
         """
-        if isinstance(header, Taken):
+        if isinstance(header, RepeatedView):
             root = roots.get(header.root, header.root)
             header.now = origin(self.state, root).objects
             return realised(self.state, root, header.steps, header.start.hint)
         if isinstance(header, Structure | Code) and any(
-            isinstance(x, Taken) for x in carried_leaves(header)
+            isinstance(x, RepeatedView) for x in carried_leaves(header)
         ):
-            return with_parts(header, tuple(self.opened(p, roots) for p in shown_parts(header)))
+            return with_parts(header, tuple(self.opened(p, roots) for p in parts_of_view(header)))
         return header
 
     def carried_roots(self, headers: dict[Key, AbstractValue]) -> dict[Value, Value]:
@@ -227,7 +227,7 @@ class CarriedMemory:
         return found
 
     def _holds(self, leaf: Leaf, end: AbstractValue) -> bool:
-        if isinstance(leaf, Taken):
+        if isinstance(leaf, RepeatedView):
             if not isinstance(end, Value):
                 return False
             found = origin(self.state, end)
@@ -261,15 +261,15 @@ class CarriedMemory:
             if (box, id(at_end)) in made:
                 return made[box, id(at_end)]
             if isinstance(box, Structure | Code):
-                parts, same = shown_parts(box), _alike(box, at_end)
+                parts, same = parts_of_view(box), _alike(box, at_end)
                 items = tuple(
-                    change(part, shown_parts(at_end)[k] if same else at_end)
+                    change(part, parts_of_view(at_end)[k] if same else at_end)
                     for k, part in enumerate(parts)
                 )
                 same = all(a is b for a, b in zip(items, parts, strict=True))
                 made[box, id(at_end)] = box if same else with_parts(box, items)
                 return made[box, id(at_end)]
-            if not isinstance(box, Value | Taken) or box not in wrong:
+            if not isinstance(box, Value | RepeatedView) or box not in wrong:
                 return box
             first = firsts.get(box)
             mode, found = self._weaker(box, at_end, first)
@@ -334,7 +334,7 @@ class CarriedMemory:
                 if param in state.began:
                     state.began[output] = state.began[param]
 
-    def is_bound_anew(self, variable: LoopVariable, finals: list[Env]) -> bool:
+    def is_rebound_each_iteration(self, variable: LoopVariable, finals: list[Env]) -> bool:
         """Return True if every iteration makes a new array for a name."""
         if self.modes.get(variable.param) != ANY or not isinstance(variable.final, Value):
             return False

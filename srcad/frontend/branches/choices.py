@@ -68,19 +68,19 @@ def by_case(state: Machine, box: Choice, use: Use) -> AbstractValue:
     return choose(state, box.test, lambda: use(box.left), lambda: use(box.right))
 
 
-def asked(state: Machine, box: AbstractValue, ask: Use) -> AbstractValue:
+def on_each_side(state: Machine, box: AbstractValue, ask: Use) -> AbstractValue:
     """Return the answer to a question about a box: where the two sides differ it is the test."""
     if not isinstance(box, Choice):
         return ask(box)
     if box.test in state.assumed:
-        return by_case(state, box, lambda part: asked(state, part, ask))
+        return by_case(state, box, lambda part: on_each_side(state, part, ask))
     before, answers = state.snapshot(), list[AbstractValue]()
     with state.block() as builder, contextlib.suppress(Unreachable):
-        answers = [asked(state, part, ask) for part in (box.left, box.right)]
+        answers = [on_each_side(state, part, ask) for part in (box.left, box.right)]
     state.restore(before)
     flags = [a.value for a in answers if isinstance(a, Constant) and isinstance(a.value, bool)]
     if builder.ops or len(flags) != 2:
-        return by_case(state, box, lambda part: asked(state, part, ask))
+        return by_case(state, box, lambda part: on_each_side(state, part, ask))
     if flags[0] == flags[1]:
         return answers[0]
     type_ = box.test.type
@@ -125,5 +125,7 @@ def condition(state: Machine, box: AbstractValue) -> Atom:
         return part if known is None else Constant(known)
 
     return state.atom(
-        asked(state, box, true) if isinstance(box, Choice) else runtime_keys.tested(state, box)
+        on_each_side(state, box, true)
+        if isinstance(box, Choice)
+        else runtime_keys.tested(state, box)
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from srcad.frontend.branches.carried_memory import CarriedMemory
 from srcad.frontend.domain.representation import is_representable, representing_type, without_value
-from srcad.frontend.domain.structure import rebuilt, same_structure, shown_parts, with_parts
+from srcad.frontend.domain.structure import parts_of_view, rebuilt, same_structure, with_parts
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -17,21 +17,21 @@ from srcad.frontend.domain.values import (
     DictValue,
     Frame,
     ListValue,
+    RepeatedView,
     Stale,
     Structure,
-    Taken,
     Unbound,
 )
 from srcad.frontend.machine.constants import is_one_constant
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import (
     holds_functions,
-    names_within_a_trip,
+    names_bound_in_iteration,
     read_counts,
     stored_names,
 )
-from srcad.frontend.store.cells import are_alike
-from srcad.frontend.store.runtime_keys import alike, as_mapping, part_names
+from srcad.frontend.store.cells import are_equivalent_functions
+from srcad.frontend.store.runtime_keys import as_mapping, part_names, with_run_time_keys
 from srcad.ir.core import Const, Value
 from srcad.ir.inference.builder import atom_type
 from srcad.types.join import is_lost, join, take_lengths_for_equal
@@ -42,7 +42,7 @@ from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type, Unde
 # The partial order of types: subsumption and join.
 
 
-class Loose(Symbol):
+class VaryingLength(Symbol):
     """A length that differs from iteration to iteration."""
 
     __slots__ = ()
@@ -82,7 +82,11 @@ def _extent_subsumes(known: Extent, end: Extent) -> bool:
 
 
 def _is_loose(extent: Extent) -> bool:
-    return len(extent.terms) == 1 and isinstance(extent.terms[0][0], Loose) and extent.constant == 0
+    return (
+        len(extent.terms) == 1
+        and isinstance(extent.terms[0][0], VaryingLength)
+        and extent.constant == 0
+    )
 
 
 def is_steady(type_: Type) -> bool:
@@ -119,9 +123,9 @@ def widened_type(a: Type, b: Type) -> Type:
 def _widened_extent(extents: list[Extent]) -> Extent:
     first = extents[0]
     if all(resolved(e) == resolved(first) for e in extents):
-        local = any(s.example is None and not isinstance(s, Loose) for s, _ in first.terms)
-        return symbol_extent(Loose("n")) if local else first
-    return first if _is_loose(first) else symbol_extent(Loose("n"))
+        local = any(s.example is None and not isinstance(s, VaryingLength) for s, _ in first.terms)
+        return symbol_extent(VaryingLength("n")) if local else first
+    return first if _is_loose(first) else symbol_extent(VaryingLength("n"))
 
 
 def _is_code(box: AbstractValue) -> bool:
@@ -159,9 +163,9 @@ def _header(
         return start
     if isinstance(start, Structure):
         return rebuilt(start, tuple(header(state, item, None, memory) for item in start.items))
-    if isinstance(start, Code) and shown_parts(start):
+    if isinstance(start, Code) and parts_of_view(start):
         return with_parts(
-            start, tuple(_header_of_part(state, p, memory) for p in shown_parts(start))
+            start, tuple(_header_of_part(state, p, memory) for p in parts_of_view(start))
         )
     return start
 
@@ -185,8 +189,8 @@ def _param(state: Machine, type_: Type, hint: str | None, active: bool) -> Value
 
 def subsumes(state: Machine, known: AbstractValue, end: AbstractValue) -> bool:
     """Return True if a header holds for the value after an iteration."""
-    known, end = alike(known, end)
-    if known is end or isinstance(known, Stale | Taken):
+    known, end = with_run_time_keys(known, end)
+    if known is end or isinstance(known, Stale | RepeatedView):
         return True
     if isinstance(end, Stale):
         return False
@@ -199,8 +203,10 @@ def subsumes(state: Machine, known: AbstractValue, end: AbstractValue) -> bool:
         assert isinstance(end, Structure)
         return all(subsumes(state, a, b) for a, b in zip(known.items, end.items, strict=True))
     if isinstance(known, Code) and isinstance(end, Code):
-        parts = zip(shown_parts(known), shown_parts(end), strict=True)
-        return are_alike(state, known, end) and all(subsumes(state, a, b) for a, b in parts)
+        parts = zip(parts_of_view(known), parts_of_view(end), strict=True)
+        return are_equivalent_functions(state, known, end) and all(
+            subsumes(state, a, b) for a, b in parts
+        )
     if isinstance(known, Unbound):
         return not (is_representable(end) or _is_code(end) or isinstance(end, Structure))
     return isinstance(known, Conflict) or isinstance(end, Unbound)
@@ -222,7 +228,7 @@ def _values(box: AbstractValue) -> Iterator[Value]:
     if isinstance(box, Value):
         yield box
     elif isinstance(box, Structure | Code):
-        for item in shown_parts(box):
+        for item in parts_of_view(box):
             yield from _values(item)
 
 
@@ -269,7 +275,7 @@ def widened(
 def _widened(
     state: Machine, known: AbstractValue, end: AbstractValue, name: str | None, same: Same
 ) -> AbstractValue:
-    known, end = alike(known, end)
+    known, end = with_run_time_keys(known, end)
     if known is end or isinstance(known, Stale):
         return known
     if isinstance(end, Stale):
@@ -281,8 +287,8 @@ def _widened(
         assert isinstance(end, Structure)
         rows = zip(known.items, end.items, part_names(known, name), strict=True)
         return rebuilt(known, tuple(widened(state, a, b, hint, same) for a, b, hint in rows))
-    if are_alike(state, known, end):
-        parts = zip(shown_parts(known), shown_parts(end), strict=True)
+    if are_equivalent_functions(state, known, end):
+        parts = zip(parts_of_view(known), parts_of_view(end), strict=True)
         return with_parts(known, tuple(widened(state, a, b, None, same) for a, b in parts))
     if not is_representable(known) or not is_representable(end):
         return Conflict(known, end)
@@ -310,7 +316,7 @@ def _first_binding(state: Machine, end: AbstractValue, hint: str | None = None) 
     if isinstance(end, Structure) and not isinstance(end, ListValue):
         return rebuilt(end, tuple(_first_binding(state, item) for item in end.items))
     if isinstance(end, Code):
-        parts = shown_parts(end)
+        parts = parts_of_view(end)
         first = (p if isinstance(p, Constant) else _first_binding(state, p) for p in parts)
         return with_parts(end, tuple(first)) if parts else end
     if not is_representable(end):
@@ -325,5 +331,9 @@ def assigned_names(node: ast.For | ast.While, frame: Frame) -> list[str]:
     names = [name for name in stored_names(node) if name in frame.local]
     if frame.node is None or frame.hidden or holds_functions(frame.node):
         return names
-    everywhere, here, short = read_counts(frame.node), read_counts(node), names_within_a_trip(node)
+    everywhere, here, short = (
+        read_counts(frame.node),
+        read_counts(node),
+        names_bound_in_iteration(node),
+    )
     return [n for n in names if n not in short or everywhere[n] != here[n]]

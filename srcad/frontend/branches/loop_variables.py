@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from srcad.frontend.domain.representation import is_representable
-from srcad.frontend.domain.structure import shown_parts
+from srcad.frontend.domain.structure import parts_of_view
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Code, Conflict, Structure, Unbound
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.cells import same_parts
-from srcad.frontend.store.runtime_keys import alike
+from srcad.frontend.store.runtime_keys import with_run_time_keys
 from srcad.ir.core import NONE, UNDEF, Atom, Call, Const, Value, free_values, values_in
 from srcad.ir.inference.builder import Builder
 from srcad.ir.traits import appends
@@ -38,7 +38,7 @@ def loop_variables(
         return [LoopVariable(known, _entering(state, start), _leaving(state, end, body))]
     if isinstance(known, Structure | Code):
         result: list[LoopVariable] = []
-        for k, item in enumerate(shown_parts(known)):
+        for k, item in enumerate(parts_of_view(known)):
             parts = [_part(box, k, known) for box in (start, end)]
             result += loop_variables(state, item, parts[0], parts[1], body)
         return result
@@ -46,12 +46,12 @@ def loop_variables(
 
 
 def _part(box: AbstractValue, k: int, known: AbstractValue) -> AbstractValue:
-    known, box = alike(known, box)
+    known, box = with_run_time_keys(known, box)
     if isinstance(known, Structure):
         fits = isinstance(box, Structure) and len(box.items) == len(known.items)
     else:
         fits = same_parts(box, known)
-    return shown_parts(box)[k] if fits else UNBOUND
+    return parts_of_view(box)[k] if fits else UNBOUND
 
 
 def _entering(state: Machine, box: AbstractValue) -> Atom:

@@ -20,9 +20,9 @@ from srcad.frontend.domain.structure import (
     is_mutable,
     mapped,
     mutable_parts,
+    parts_of_view,
     rebuilt,
     same_structure,
-    shown_parts,
     values_of,
     with_parts,
 )
@@ -42,7 +42,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside.places import begins_empty, is_place
-from srcad.frontend.store.cells import are_alike, is_one_thing
+from srcad.frontend.store.cells import are_equivalent_functions, are_identical
 from srcad.frontend.store.origins import (
     current,
     inner_values,
@@ -52,7 +52,7 @@ from srcad.frontend.store.origins import (
     origin,
     realised,
 )
-from srcad.frontend.store.runtime_keys import alike
+from srcad.frontend.store.runtime_keys import with_run_time_keys
 from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Try, Value, values_in
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.memory import has_storage
@@ -100,17 +100,17 @@ class Join:
         return self.known[key]
 
     def _box(self, a: AbstractValue, b: AbstractValue, hint: str | None) -> AbstractValue:
-        a, b = alike(a, b)
+        a, b = with_run_time_keys(a, b)
         if isinstance(b, Stale):
             return b
-        if isinstance(a, Stale) or is_one_thing(self.state, a, b):
+        if isinstance(a, Stale) or are_identical(self.state, a, b):
             return a
-        if same_structure(a, b) or are_alike(self.state, a, b):
+        if same_structure(a, b) or are_equivalent_functions(self.state, a, b):
             return self._by_parts(a, b)
         if isinstance(a, Unbound):
-            return self._half_bound(b, hint, left=False)
+            return self._is_bound_on_one_side(b, hint, left=False)
         if isinstance(b, Unbound):
-            return self._half_bound(a, hint, left=True)
+            return self._is_bound_on_one_side(a, hint, left=True)
         if not is_representable(a) or not is_representable(b) or self._is_vague(a, b):
             return self._choice(a, b)
         if isinstance(a, Value) and isinstance(b, Value):
@@ -124,7 +124,7 @@ class Join:
 
     def _by_parts(self, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         """One structure, or function, that holds this on one path and that on the other."""
-        pairs = zip(shown_parts(a), shown_parts(b), strict=True)
+        pairs = zip(parts_of_view(a), parts_of_view(b), strict=True)
         met = tuple(self.box(x, y, None) for x, y in pairs)
         if not isinstance(a, Structure) and any(isinstance(part, Conflict) for part in met):
             return Conflict(a, b) if isinstance(a, Choice) else self._choice(a, b)
@@ -202,12 +202,14 @@ class Join:
         state = self.state
         return any(v in state.partial or v in state.perhaps_unbound for v in values)
 
-    def _half_bound(self, box: AbstractValue, hint: str | None, *, left: bool) -> AbstractValue:
+    def _is_bound_on_one_side(
+        self, box: AbstractValue, hint: str | None, *, left: bool
+    ) -> AbstractValue:
         if isinstance(box, Structure):
             pairs = ((b, UNBOUND) if left else (UNBOUND, b) for b in box.items)
             return rebuilt(box, tuple(self.box(x, y, None) for x, y in pairs))
         if isinstance(box, IteratorValue):
-            parts = tuple(self._half_bound(b, None, left=left) for b in box.parts)
+            parts = tuple(self._is_bound_on_one_side(b, None, left=left) for b in box.parts)
             return IteratorValue(box.kind, parts)
         if isinstance(box, FunctionValue | BoundValue | MethodValue | Choice):
             pairs = ((b, UNBOUND) if left else (UNBOUND, b) for b in components(box))
@@ -264,7 +266,7 @@ class Join:
             note_own(state, output, *values)
         elif UNDEF in (a, b) and (self.left if a == UNDEF else self.right).is_left:
             # where it goes on, it is bound
-            state.origins[output] = self._seen_outside(origin(state, values[0]), left=b == UNDEF)
+            state.origins[output] = self._origin_outside(origin(state, values[0]), left=b == UNDEF)
             state.partial.add(output)
             self._keep(values[0], output, left=b == UNDEF)
         else:
@@ -280,7 +282,7 @@ class Join:
         if not isinstance(atom, Value):
             return atom
         known = origin(state, atom)
-        seen = self._seen_outside(known, left=left)
+        seen = self._origin_outside(known, left=left)
         if seen is known and atom not in state.either:
             return atom
         found = Value(atom.type, atom.hint)
@@ -288,7 +290,7 @@ class Join:
         self._keep(atom, found, left=left)
         return found
 
-    def _seen_outside(self, found: Origin, *, left: bool) -> Origin:
+    def _origin_outside(self, found: Origin, *, left: bool) -> Origin:
         """Whose memory a value of a branch is, by steps whose indices can be seen outside of it."""
         ops = (self.left if left else self.right).builder.ops
         made = {result for op in ops for result in op.results} if found.steps else set()
@@ -315,13 +317,13 @@ class Join:
     def _are_alone(self, a: Atom, b: Atom) -> bool:
         """Return True if on either path only names that meet in this value show its memory."""
         return all(
-            self.shown_by(path, o) <= {(id(a), id(b))}
+            self.aliases_on_path(path, o) <= {(id(a), id(b))}
             for path, atom in enumerate((a, b))
             if isinstance(atom, Value)
             for o in origin(self.state, atom).everything
         )
 
-    def shown_by(self, path: int, object_: Value) -> set[tuple[int, int]]:
+    def aliases_on_path(self, path: int, object_: Value) -> set[tuple[int, int]]:
         """Return the aliases of an array on a path: pairs of boxes, or structures that hold it."""
         if path not in self.shows:
             found = self.shows[path] = dict[Value, set[tuple[int, int]]]()

@@ -77,7 +77,7 @@ def in_region(state: Machine, build: Callable[[], None]) -> None:
     catches = tuple(dict.fromkeys(c for classes in state.frame.handlers for c in classes))
     before, count, bound = state.snapshot(), len(state.writes), len(state.bindings)
     branch = read_region(state, build)
-    _refuse_half_done(state, before, state.writes[count:], branch, catches)
+    _refuse_partial_write(state, before, state.writes[count:], branch, catches)
     doubtful = [
         name
         for frame, name, builder, position in state.bindings[bound:]
@@ -119,7 +119,7 @@ def surely(state: Machine, build: Callable[[], None]) -> None:
     state.writes[count:] = [(what, builder, position) for what, _, _ in state.writes[count:]]
 
 
-def _refuse_half_done(
+def _refuse_partial_write(
     state: Machine,
     before: list[Env],
     writes: list[tuple[AbstractValue, Builder, int]],
@@ -130,7 +130,7 @@ def _refuse_half_done(
     seen: set[int] = set()
     for env in before:
         for box in env.values():
-            _note_seen(state, box, seen)
+            _note_visible(state, box, seen)
     for what, builder, position in writes:
         if id(what) in seen and _may_fail_after(state, branch, builder, position, catches):
             state.refuse(
@@ -141,20 +141,20 @@ def _refuse_half_done(
             )
 
 
-def seen_now(state: Machine) -> set[int]:
+def visible_objects(state: Machine) -> set[int]:
     """Return the identities of all objects and arrays that names show."""
     seen: set[int] = set()
     for _, box in state.reachable():
-        _note_seen(state, box, seen)
+        _note_visible(state, box, seen)
     return seen
 
 
-def _note_seen(state: Machine, box: AbstractValue, seen: set[int]) -> None:
+def _note_visible(state: Machine, box: AbstractValue, seen: set[int]) -> None:
     seen.add(id(box))
     if isinstance(box, Value):
         seen.update(map(id, origin(state, box).everything))
     for part in components(box):
-        _note_seen(state, part, seen)
+        _note_visible(state, part, seen)
 
 
 def leave(state: Machine, error: AbstractValue) -> None:

@@ -44,12 +44,12 @@ from srcad.frontend.functions.opaque_calls import (
     MOVING,
     call_method_of,
     changes_outside,
-    handed_out,
-    left_alone,
     looks_into_callers,
     may_write_arrays,
     note_hit,
     put_into_objects,
+    record_opaque_effects,
+    refuse_untracked_alias,
 )
 from srcad.frontend.library import array_writes, caches, getters, random_draws
 from srcad.frontend.library.random_draws import draw_type, is_random
@@ -146,7 +146,7 @@ def opaque_call(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) ->
     if found is not None:
         return found
     function = callee.value
-    left_alone(state, function, (*args, *kwargs.values()))
+    record_opaque_effects(state, function, (*args, *kwargs.values()))
     module = module_of(function).partition(".")[0]
     pure = module in ("numpy", "math", "cmath", "_operator", "builtins") and not is_random(function)
     pure = pure and not (is_hashable(function) and function in MOVING)
@@ -166,7 +166,7 @@ def opaque_call(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) ->
             else draw_type(state, holder, function.__name__, args, kwargs)
         )
     elif isinstance(function, type) and (not pure or function is types.MappingProxyType):
-        handed_out(state, function, (*args, *kwargs.values()))
+        refuse_untracked_alias(state, function, (*args, *kwargs.values()))
         type_ = Opaque(function)
     result = state.emit(function, *args, kwargs=kwargs, effect=not pure, type=type_)
     if is_library(function):
@@ -221,7 +221,7 @@ _BY_LENGTH = frozenset({np.split, np.array_split})
 _SPLITS = _BY_LENGTH | {np.hsplit, np.vsplit, np.dsplit}
 
 
-def asked_at_once(
+def generators_as_lists(
     state: Machine, function: Any, args: tuple[AbstractValue, ...]
 ) -> tuple[AbstractValue, ...]:
     """Return lists for generators, if the function does nothing else while it asks them."""
@@ -320,7 +320,7 @@ def invoke_static(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) 
         )
     if result is not None:
         return result
-    args = asked_at_once(state, function, args)
+    args = generators_as_lists(state, function, args)
     if isinstance(function, functools.partial | types.MethodType | functools._lru_cache_wrapper):
         return _wrapped(state, callee, args, kwargs)
     made = meaning_of_object(state, callee, args, kwargs)

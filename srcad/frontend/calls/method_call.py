@@ -15,7 +15,7 @@ from srcad.frontend.domain.values import (
     MethodValue,
 )
 from srcad.frontend.functions.callees import only_counts
-from srcad.frontend.functions.opaque_calls import handed_out
+from srcad.frontend.functions.opaque_calls import refuse_untracked_alias
 from srcad.frontend.library import array_writes, methods
 from srcad.frontend.library.random_draws import draw_type
 from srcad.frontend.machine.dispatch import Args, Kwargs, applies, apply, attribute
@@ -62,7 +62,7 @@ def invoke_method(
         receiver, *args, *kwargs.values()
     ):
         if isinstance(receiver, Value) and isinstance(receiver.type, Opaque):
-            handed_out(state, receiver.type.cls, (*args, *kwargs.values()))
+            refuse_untracked_alias(state, receiver.type.cls, (*args, *kwargs.values()))
         holder = state.atom(receiver)
         method = state.field(holder, name, type=Opaque())
         type_ = draw_type(state, receiver, name, args, kwargs)

@@ -29,7 +29,7 @@ from srcad.frontend.branches.loop_header import (
 )
 from srcad.frontend.branches.loop_variables import LoopVariable, loop_variables
 from srcad.frontend.domain.frames import DEAD, Unreachable
-from srcad.frontend.domain.structure import is_mutable, mutable_parts, shown_parts, values_of
+from srcad.frontend.domain.structure import is_mutable, mutable_parts, parts_of_view, values_of
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -276,12 +276,12 @@ def objects(
     if is_mutable(known):
         yield (start, end), known
     if isinstance(known, Structure | Code):
-        for k, part in enumerate(shown_parts(known)):
+        for k, part in enumerate(parts_of_view(known)):
             yield from objects(_part(start, known, k), _part(end, known, k), part)
 
 
 def _part(box: AbstractValue, known: AbstractValue, k: int) -> AbstractValue:
-    return shown_parts(box)[k] if same_parts(box, known) else UNBOUND
+    return parts_of_view(box)[k] if same_parts(box, known) else UNBOUND
 
 
 def user_name(name: str) -> str | None:

@@ -8,12 +8,12 @@ from srcad.frontend.branches.joined_objects import settle_aliases
 from srcad.frontend.branches.loop_variables import LoopVariable, collectable
 from srcad.frontend.control.fixpoint import Iteration, LoopReader
 from srcad.frontend.domain.structure import Done, mapped
-from srcad.frontend.domain.values import AbstractValue, Taken, Unbound
+from srcad.frontend.domain.values import AbstractValue, RepeatedView, Unbound
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.definite_assignment import note_outputs
 from srcad.frontend.operations.sequences import Sequences
 from srcad.frontend.store.array_versions import bound_if
-from srcad.frontend.store.origins import note_laid_out
+from srcad.frontend.store.origins import note_layout_of
 from srcad.ir.core import RETURN, Block, Const, Value, carried_outputs, collected_outputs
 from srcad.ir.substitute import substituted_block
 
@@ -67,7 +67,7 @@ def finish(
     tag = outputs[0] if RETURN in iteration.tags else None
     _bind_outputs(state, reader, every, tag)
     for variable in every:
-        if isinstance(variable.output, Value) and reader.memory.is_bound_anew(
+        if isinstance(variable.output, Value) and reader.memory.is_rebound_each_iteration(
             variable, iteration.finals
         ):
             no_trip = state.emit(operator.eq, outputs[1], Const(0))
@@ -87,7 +87,7 @@ def _bind_outputs(
     roots = {start: outputs.get(p, p) for start, p in memory.carried_roots(reader.headers).items()}
 
     def leave(leaf: AbstractValue) -> AbstractValue | None:
-        if isinstance(leaf, Taken):
+        if isinstance(leaf, RepeatedView):
             if tag is None:
                 return memory.opened(leaf, roots)
             goes_on = state.emit(operator.ne, tag, Const(RETURN))
@@ -107,7 +107,7 @@ def _bind_outputs(
 def _note_outputs(state: Machine, every: list[LoopVariable], tag: Value | None) -> None:
     for variable in every:
         if variable.output is not None:
-            note_laid_out(state, variable.output, variable.init, variable.final)
+            note_layout_of(state, variable.output, variable.init, variable.final)
             if tag is not None and variable.final in state.partial:
                 state.partial.add(variable.output)  # where the function has returned there is none
             if variable.param in state.active:

@@ -17,7 +17,7 @@ from srcad.frontend.branches.conditional import (
     read_either,
     without_continue,
 )
-from srcad.frontend.branches.try_regions import refuse_in_steps, seen_now
+from srcad.frontend.branches.try_regions import refuse_in_steps, visible_objects
 from srcad.frontend.control.fixpoint import LoopReader
 from srcad.frontend.control.loop_end import finish
 from srcad.frontend.domain.frames import DEAD, NotConstant, Unreachable
@@ -112,7 +112,7 @@ def refuse_growing(state: Machine, node: ast.For) -> NoReturn:
     )
 
 
-def _item_now(
+def _current_item(
     state: Machine, node: ast.For, held: AbstractValue, iterable: AbstractValue, index: int
 ) -> AbstractValue:
     """Return the item of an iteration: what the loop runs over may have other items by now."""
@@ -151,7 +151,7 @@ def unroll(
         if index == len(items):
             lower_statements(state, node.orelse)
             return
-        assign(state, node.target, _item_now(state, node, frame.env[name], iterable, index))
+        assign(state, node.target, _current_item(state, node, frame.env[name], iterable, index))
         lower_statements(state, node.body)
         if isinstance(frame.exit, int):
             if frame.exit <= 1 and frame.exit != DEAD:
@@ -188,7 +188,7 @@ def checked_interleaving(state: Machine, node: ast.For, iterable: AbstractValue)
         yield
         return
     read = _names_read(state, others)
-    count, seen = len(state.writes), seen_now(state)
+    count, seen = len(state.writes), visible_objects(state)
     yield
     written = any(id(what) in seen for what, _, _ in state.writes[count:])
     if written or not read.isdisjoint(bound_in([node])):
@@ -259,7 +259,7 @@ def _at_run_time(state: Machine, node: ast.For, iterable: AbstractValue) -> None
             earlier["written"] = True
             _row_by_row(state, node, iterable, start)
         else:
-            _trip_by_trip(state, node, iterable, start, problem)
+            _unrolled(state, node, iterable, start, problem)
     else:
         if start.has_written(arrays):
             earlier["written"] = True
@@ -275,7 +275,7 @@ def _few_items(state: Machine, iterable: AbstractValue) -> tuple[AbstractValue, 
     return items if items is not None and len(items) <= UNROLL_LIMIT else None
 
 
-def _trip_by_trip(
+def _unrolled(
     state: Machine,
     node: ast.For,
     iterable: AbstractValue,

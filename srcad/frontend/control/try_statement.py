@@ -228,7 +228,7 @@ def _kept_names(frame: Frame, readers: Statements) -> Iterator[None]:
 def _end(state: Machine, tag: int, error: AbstractValue, finish: Finish, *, told: bool) -> None:
     """Read code that runs on every path, also on those that failed."""
     if told and tag in state.frame.tags:
-        _told(state, tag, error, finish)
+        _handler_of_failure(state, tag, error, finish)
     else:
         _finish(state, finish)
 
@@ -246,7 +246,7 @@ def _finish(state: Machine, finish: Finish) -> None:
     on_exit(state, NONE, as_before)
 
 
-def _told(state: Machine, tag: int, error: AbstractValue, finish: Finish) -> None:
+def _handler_of_failure(state: Machine, tag: int, error: AbstractValue, finish: Finish) -> None:
     """Run an end that is told of the failure, which is known by its tag."""
     frame = state.frame
     exit_, tags = frame.exit, frame.tags

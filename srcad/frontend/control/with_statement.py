@@ -21,7 +21,7 @@ from srcad.frontend.branches.try_regions import in_region, on_exit, refuse_in_st
 from srcad.frontend.control.try_statement import protected
 from srcad.frontend.domain.values import AbstractValue, Constant, GeneratorValue, RecordValue
 from srcad.frontend.functions.generators import manage
-from srcad.frontend.functions.opaque_calls import changes_outside, entered_alone
+from srcad.frontend.functions.opaque_calls import changes_outside, record_context_effects
 from srcad.frontend.machine.constants import known
 from srcad.frontend.machine.dispatch import (
     apply,
@@ -146,7 +146,7 @@ def _managed(state: Machine, node: ast.With, k: int) -> None:
                 help=("give it a constant:  srcad.stop_gradient(x)",),
             )
         own.append(manager)
-        state.frame.env[name] = manager = _at_hand(state, manager)
+        state.frame.env[name] = manager = _run_time_manager(state, manager)
         _bind_target(state, item, _method(state, manager, "__enter__"))
 
     def leave_own(*args: AbstractValue) -> AbstractValue:
@@ -163,13 +163,20 @@ def _managed(state: Machine, node: ast.With, k: int) -> None:
         if is_read:
             last: list[ast.stmt] = [ast.Expr(ast.Name(name, ast.Load()))]
             protected(
-                state, node.body, inside, partial(_left, state, item, leave_own), last, told=True
+                state,
+                node.body,
+                inside,
+                partial(_exit_of_manager, state, item, leave_own),
+                last,
+                told=True,
             )
             state.frame.env.pop(name, None)
             return
         leave = partial(_method, state, state.frame.env.pop(name), "__exit__")
-        then = partial(_then_left, state, own, inside)
-        protected(state, node.body, then, partial(_left, state, item, leave), [], told=True)
+        then = partial(_body_then_exit, state, own, inside)
+        protected(
+            state, node.body, then, partial(_exit_of_manager, state, item, leave), [], told=True
+        )
 
     _entered_then(state, enter, run)
 
@@ -191,12 +198,14 @@ def _entered_then(state: Machine, enter: Callable[[], None], run: Callable[[], N
     run()
 
 
-def _then_left(state: Machine, managers: list[AbstractValue], inside: Callable[[], None]) -> None:
+def _body_then_exit(
+    state: Machine, managers: list[AbstractValue], inside: Callable[[], None]
+) -> None:
     """Read what is inside, after which the managers may write once more."""
     inside()
     for manager in managers:
         if isinstance(manager, RecordValue):
-            entered_alone(state, manager.cls, manager.items)
+            record_context_effects(state, manager.cls, manager.items)
 
 
 def _matters(state: Machine, manager: RecordValue) -> bool:
@@ -204,11 +213,11 @@ def _matters(state: Machine, manager: RecordValue) -> bool:
     if state.is_active(manager) or any(held is manager for _, held in state.reachable()):
         return True
     if manager.cls not in state.outside.unread:
-        entered_alone(state, manager.cls, manager.items)
+        record_context_effects(state, manager.cls, manager.items)
     return manager.cls in state.outside.unread
 
 
-def _at_hand(state: Machine, manager: AbstractValue) -> AbstractValue:
+def _run_time_manager(state: Machine, manager: AbstractValue) -> AbstractValue:
     """Return a manager whose methods run at the call, unless they write what is read here."""
     return manager if _writes_outside(state, manager) else state.box(state.atom(manager))
 
@@ -240,7 +249,9 @@ def _own_method(
     return found
 
 
-def _left(state: Machine, item: ast.withitem, leave: Leave, error: AbstractValue | None) -> None:
+def _exit_of_manager(
+    state: Machine, item: ast.withitem, leave: Leave, error: AbstractValue | None
+) -> None:
     """``manager.__exit__(...)``: told of the exception, which it must not keep to itself."""
     with state.at(item.context_expr):
         none = Constant(None)

@@ -34,7 +34,7 @@ class NotConstant(Exception):  # noqa: N818 - control flow of the reader, not an
 
 
 @dataclass(eq=False)
-class Kept:
+class SavedBox:
     """Something that was read; `box` is what it is after what was read meanwhile."""
 
     frame: Frame

@@ -68,7 +68,7 @@ def shape_of(value: Any) -> Shape | None:
     return value.type.shape if isinstance(value.type, Numeric) else None
 
 
-def seen_through(layout: Layout, step: Step, before: Value, after: Value) -> Layout | None:
+def layout_of_view(layout: Layout, step: Step, before: Value, after: Value) -> Layout | None:
     """Return the layout of a view; None where it is not known."""
     old, new = shape_of(before), shape_of(after)
     if old is None or new is None:

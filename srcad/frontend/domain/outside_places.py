@@ -14,7 +14,7 @@ from srcad.types.sources import Path
 
 
 @dataclass(frozen=True, eq=False)
-class Doubt:
+class OpaqueEffect:
     """A call that was left as it stands: what it may change, and how to refuse that.
 
     `unread` is what could have been read instead.
@@ -70,7 +70,7 @@ class Outside:
     arrays: set[str] = field(default_factory=set)
     given: set[Value] = field(default_factory=set)
     unread: set[Any] = field(default_factory=set)
-    doubts: list[Doubt] = field(default_factory=list)
+    doubts: list[OpaqueEffect] = field(default_factory=list)
     inner: set[Path] = field(default_factory=set)
     count: int = 0
     token: Constant = field(default_factory=lambda: Constant(None))

@@ -144,7 +144,7 @@ def is_of_users(box: Constant) -> bool:
     return not isinstance(box.value, _PLAIN) or answers(type(box.value), *_PROTOCOL)
 
 
-def is_asked(box: AbstractValue) -> bool:
+def has_user_protocol(box: AbstractValue) -> bool:
     """Return True if the result of a builtin is up to a class that is asked at the call."""
     if isinstance(box, Constant):
         return is_of_users(box)
@@ -170,7 +170,7 @@ def is_index(box: AbstractValue) -> bool:
         cls = type(box.value)
     elif isinstance(box, Value) and isinstance(box.type, Opaque):
         cls = box.type.cls
-    return is_asked(box) and not issubclass(cls or int, int) and hasattr(cls, "__index__")
+    return has_user_protocol(box) and not issubclass(cls or int, int) and hasattr(cls, "__index__")
 
 
 def is_list(box: AbstractValue) -> bool:

@@ -176,7 +176,7 @@ def is_mutable(box: AbstractValue) -> bool:
     )
 
 
-def shown_parts(box: AbstractValue) -> tuple[AbstractValue, ...]:
+def parts_of_view(box: AbstractValue) -> tuple[AbstractValue, ...]:
     """Return the boxes that a box is made of; of a view of a dict, those that it shows."""
     return box.items if isinstance(box, Structure) else components(box)
 

@@ -199,7 +199,7 @@ class Stale:
 
 
 @dataclass(eq=False)
-class Taken:
+class RepeatedView:
     """A view that is taken anew at the start of every iteration of a loop (in headers only).
 
     `root` is the array before the loop, `start` the view; `now` is whose memory it is in the
@@ -298,7 +298,7 @@ AbstractValue = (
     | Conflict
     | Choice
     | Stale
-    | Taken
+    | RepeatedView
     | Unbound
 )
 

@@ -97,7 +97,7 @@ def call_value(
 ) -> AbstractValue:
     """Call a function that is only known at run time."""
     if isinstance(callee.type, Opaque) and not state.is_active(*args, *kwargs.values()):
-        opaque_calls.handed_out(state, callee.type.cls, (*args, *kwargs.values()))
+        opaque_calls.refuse_untracked_alias(state, callee.type.cls, (*args, *kwargs.values()))
         unknown_memory.before_method(state, callee)
         return state.box(state.apply(callee, *args, kwargs=kwargs, effect=True))
     if isinstance(callee.type, Numeric) and callee.type.dtype and callee.type.kind not in "OV":

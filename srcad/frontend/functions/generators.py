@@ -27,14 +27,14 @@ from srcad.frontend.domain.values import (
     TupleValue,
     Unbound,
 )
-from srcad.frontend.functions.inlining import reading, size_around, size_of
+from srcad.frontend.functions.inlining import reading, size_of, size_of_enclosing
 from srcad.frontend.machine.deferred import Deferred
 from srcad.frontend.machine.dispatch import evaluate, evaluates, execute
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.unsupported import refuse_form
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.statements import lower_statements
-from srcad.frontend.source.syntax import own_nodes, plain_yields, stored_names
+from srcad.frontend.source.syntax import own_nodes, statement_yields, stored_names
 from srcad.frontend.store.cells import returned, surrounded
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value
 from srcad.startup.deep_recursion import deep_recursion
@@ -95,7 +95,7 @@ def manage(
     state: Machine, node: ast.With, box: GeneratorValue, each: Callable[[AbstractValue], None]
 ) -> None:
     """Read a context manager that is a generator, with the body of the ``with`` at its yield."""
-    if box.spent or not _yields_once(box.callee.node):
+    if box.spent or not _is_single_yield(box.callee.node):
         state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot differentiate through this 'with'",
@@ -119,7 +119,7 @@ def manage(
         frame.exit, frame.tags = left, frozenset(consumer.tags)
 
 
-def _yields_once(node: Any) -> bool:
+def _is_single_yield(node: Any) -> bool:
     """Return True if a generator has one path, one ``yield`` and no ``try``."""
     inner = own_nodes(node)
     if any(isinstance(n, ast.Return | ast.YieldFrom) for n in inner):
@@ -141,7 +141,7 @@ def _yields_once(node: Any) -> bool:
 
 def _fresh(state: Machine, box: GeneratorValue) -> Frame:
     frame: Frame = box.callee.frame
-    around = size_around(state, box.callee.key)
+    around = size_of_enclosing(state, box.callee.key)
     if around is not None and size_of(box.bound.values()) >= around and not frame.trusted:
         state.refuse(
             errors.UnsupportedSyntaxError,
@@ -191,7 +191,7 @@ def _on_top(state: Machine, frame: Frame) -> Iterator[None]:
         state.frames.insert(index, state.frames.pop())
 
 
-def hand_over(state: Machine, item: AbstractValue) -> AbstractValue:
+def suspend_generator(state: Machine, item: AbstractValue) -> AbstractValue:
     """Return a ``yield``: the consumer's turn; afterwards the generator goes on, or is over."""
     generator, consumer = state.frame, state.frame.consumer
     assert isinstance(consumer, Consumer)
@@ -249,13 +249,15 @@ def _may_leave(
 def yield_(state: Machine, node: ast.Yield | ast.YieldFrom) -> AbstractValue:
     """``yield value`` and ``yield from values``, as statements of a generator that is used here."""
     tree = state.frame.node
-    if state.frame.consumer is None or tree is None or id(node) not in plain_yields(tree):
+    if state.frame.consumer is None or tree is None or id(node) not in statement_yields(tree):
         refuse_form(state, node)
     if isinstance(node, ast.Yield):
-        hand_over(state, Constant(None) if node.value is None else evaluate(state, node.value))
+        suspend_generator(
+            state, Constant(None) if node.value is None else evaluate(state, node.value)
+        )
         return Constant(None)
     name = f"%item {id(node)}"
-    hand_on = Deferred(lambda state: hand_over(state, state.frame.env[name]))
+    hand_on = Deferred(lambda state: suspend_generator(state, state.frame.env[name]))
     loop = ast.For(ast.Name(name, ast.Store()), node.value, [ast.Expr(hand_on)], [])
     for part in (hand_on, loop.body[0], loop, loop.target):
         ast.copy_location(part, node)

@@ -31,7 +31,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.statements import lower_statements, set_return
 from srcad.frontend.source.definition import definition
 from srcad.frontend.source.syntax import bound_names, calls_itself, declared_names
-from srcad.frontend.store.cells import around, returned
+from srcad.frontend.store.cells import enclosing_frame, returned
 from srcad.frontend.store.lookup import value_of_object
 from srcad.ir.core import NONE, RETURN, Location, Value
 from srcad.startup.deep_recursion import deep_recursion
@@ -114,7 +114,7 @@ def refuse_without_result(name: str, where: Location | None) -> NoReturn:
 
 def is_recursive(state: Machine, callee: Callee) -> bool:
     """Return True if a function calls itself, directly or through others."""
-    here = size_around(state, callee.key) is not None
+    here = size_of_enclosing(state, callee.key) is not None
     return here or callee.key in state.routines or calls_itself(callee.node)
 
 
@@ -128,7 +128,7 @@ def reading(state: Machine, key: Any, given: Iterable[AbstractValue]) -> Iterato
         state.inlining.pop()
 
 
-def size_around(state: Machine, key: Any) -> int | None:
+def size_of_enclosing(state: Machine, key: Any) -> int | None:
     """How large the structures are that the innermost reading of a function got, if any."""
     return next((size for known, size in reversed(state.inlining) if known == key), None)
 
@@ -141,7 +141,7 @@ def size_of(given: Iterable[AbstractValue]) -> int:
 
 def callee_of_value(state: Machine, box: FunctionValue) -> Callee:
     """Return a function that was defined inside the one being read."""
-    outer = around(state, box)
+    outer = enclosing_frame(state, box)
     frame = Frame(
         name=box.name,
         file=outer.file,

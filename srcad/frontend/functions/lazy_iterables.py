@@ -110,7 +110,11 @@ def indexable(state: Machine, box: AbstractValue) -> AbstractValue:
         return state.box(state.atom(box)) if numbers and len(kinds) == 2 else box
     if not isinstance(box, IteratorValue) and not is_lazy(box):
         return box
-    count, writes, seen = len(state.builder.ops), len(state.writes), try_regions.seen_now(state)
+    count, writes, seen = (
+        len(state.builder.ops),
+        len(state.writes),
+        try_regions.visible_objects(state),
+    )
     if isinstance(box, GeneratorValue) and _is_endless(box):
         refuse_listing(state)
     result = apply(state, Constant(list), (box,), {})

@@ -17,7 +17,7 @@ from srcad import errors
 from srcad.frontend.domain.structure import components, mutable_parts
 from srcad.frontend.domain.values import AbstractValue, Constant, Holder
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.outside.doubts import doubt, refuse_doubts
+from srcad.frontend.outside.doubts import record_possible_writes, refuse_doubts
 from srcad.frontend.outside.places import is_active
 from srcad.frontend.source import written_names
 from srcad.frontend.source.code import nested_codes
@@ -66,11 +66,11 @@ def changes_outside(
 
 def _effects(state: Machine, function: Any, given: Iterable[AbstractValue]) -> Effects:
     """Return the state that a call may change, as far as the objects that it reaches tell."""
-    objects = [one for box in given for one in _objects_now(state, box)]
+    objects = [one for box in given for one in _current_objects(state, box)]
     return effects_of(function, objects, _NEVER_READ)
 
 
-def _objects_now(state: Machine, box: AbstractValue) -> Iterator[Any]:
+def _current_objects(state: Machine, box: AbstractValue) -> Iterator[Any]:
     """Yield the objects outside that a box is or holds, as they are now."""
     if isinstance(box, Constant | Holder):
         yield box.value
@@ -79,23 +79,23 @@ def _objects_now(state: Machine, box: AbstractValue) -> Iterator[Any]:
         with suppress(Unreadable):  # where there is no example of the arguments
             yield read(path, state.root, state.arguments)
     for part in components(box):
-        yield from _objects_now(state, part)
+        yield from _current_objects(state, part)
 
 
-def entered_alone(state: Machine, cls: type, given: Iterable[AbstractValue]) -> None:
+def record_context_effects(state: Machine, cls: type, given: Iterable[AbstractValue]) -> None:
     """Note what an object made here may change of others when a ``with`` enters or leaves it."""
     held = tuple(given)
     for method in (getattr(cls, "__enter__", None), getattr(cls, "__exit__", None)):
         effects = _effects(state, method, held)
         if effects.others:
-            doubt(state, effects, label(cls), unread=cls)
+            record_possible_writes(state, effects, label(cls), unread=cls)
 
 
-def left_alone(state: Machine, function: Any, given: Iterable[AbstractValue]) -> None:
+def record_opaque_effects(state: Machine, function: Any, given: Iterable[AbstractValue]) -> None:
     """Note the objects that an opaque call may change; they are not read after it."""
     effects = _effects(state, function, given)
     if effects.names:
-        doubt(state, effects, label(function))
+        record_possible_writes(state, effects, label(function))
 
 
 def looks_into_callers(function: FunctionType) -> bool:
@@ -145,7 +145,9 @@ def _array_at(state: Machine, value: Value) -> np.ndarray | None:
     return held if isinstance(held, np.ndarray) else None
 
 
-def handed_out(state: Machine, callee: type | None, args: Iterable[AbstractValue]) -> None:
+def refuse_untracked_alias(
+    state: Machine, callee: type | None, args: Iterable[AbstractValue]
+) -> None:
     """Refuse to give a container that has a name to what may keep it, or write into it, unseen.
 
     `callee` is the class of what is called, or of what is made, if it is known.

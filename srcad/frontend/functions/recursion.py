@@ -8,14 +8,14 @@ from srcad import errors
 from srcad.frontend.branches.loop_header import header, subsumes, widened
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.representation import representing_type
-from srcad.frontend.domain.structure import Done, mapped, mutable_parts, shown_parts
+from srcad.frontend.domain.structure import Done, mapped, mutable_parts, parts_of_view
 from srcad.frontend.domain.values import AbstractValue, Code, Env, Frame, Stale, Structure
-from srcad.frontend.functions.inlining import read_body, size_around, size_of
+from srcad.frontend.functions.inlining import read_body, size_of, size_of_enclosing
 from srcad.frontend.machine.dispatch import unless_refused
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.aliases import doubtful
 from srcad.frontend.store.array_versions import refuse_hidden
-from srcad.frontend.store.cells import Read, is_one_thing, read_around
+from srcad.frontend.store.cells import Read, are_identical, free_variables_of
 from srcad.frontend.store.origins import inner_values, origin
 from srcad.frontend.store.ownership import check_owner, with_beginnings
 from srcad.frontend.store.written_arguments import before_write
@@ -70,11 +70,11 @@ class Variant:
     def stands(self, state: Machine, around: Read) -> bool:
         """Return True if it was read where its surroundings were these."""
         return len(self.around) == len(around) and all(
-            name == other and (is_one_thing(state, a, b) or self._is_left_alone(a, b))
+            name == other and (are_identical(state, a, b) or self._keeps_its_value(a, b))
             for (name, a), (other, b) in zip(self.around, around, strict=True)
         )
 
-    def _is_left_alone(self, before: AbstractValue, now: AbstractValue) -> bool:
+    def _keeps_its_value(self, before: AbstractValue, now: AbstractValue) -> bool:
         """Return True if a value of the surroundings is not read: it may be another one by now."""
         values = isinstance(before, Value) and isinstance(now, Value)
         return values and not self.running and before not in self.extra
@@ -173,7 +173,7 @@ def values_in_order(box: AbstractValue) -> list[Value]:
     if isinstance(box, Value):
         return [box]
     if isinstance(box, Structure | Code):
-        return [v for part in shown_parts(box) for v in values_in_order(part)]
+        return [v for part in parts_of_view(box) for v in values_in_order(part)]
     return []
 
 
@@ -191,7 +191,7 @@ def call_recursive(
 
     That is where it goes down a structure: every call has a smaller one, or a part of the last.
     """
-    size, around = size_of((*callee.parts, *bound.values())), size_around(state, callee.key)
+    size, around = size_of((*callee.parts, *bound.values())), size_of_enclosing(state, callee.key)
     if around is not None and size < around:
         return None
     if not size:
@@ -207,7 +207,7 @@ def call_recursive(
 def call_routine(state: Machine, callee: Any, bound: dict[str, AbstractValue]) -> AbstractValue:
     """Call a recursive function by reference."""
     variants: list[Variant] = state.routines.setdefault(callee.key, [])
-    around = read_around(callee.node, callee.frame.outer)
+    around = free_variables_of(callee.node, callee.frame.outer)
     here = [variant for variant in variants if variant.stands(state, around)]
     for variant in here:
         if variant.fits(state, bound):
@@ -261,7 +261,7 @@ def _settle(state: Machine, callee: Any, variant: Variant) -> None:
         assumed, state.assumed = state.assumed, {}  # it is called where other tests hold, too
         try:
             with state.block() as builder:
-                atom = _read_once(state, callee, variant)
+                atom = _result_without_recursion(state, callee, variant)
         finally:
             state.assumed = assumed
         if state.outside.count != written:
@@ -298,7 +298,7 @@ def _is_open(state: Machine, variant: Variant) -> bool:
     return any(v.result is None and not v.is_endless for v in running)
 
 
-def _read_once(state: Machine, callee: Any, variant: Variant) -> Atom | None:
+def _result_without_recursion(state: Machine, callee: Any, variant: Variant) -> Atom | None:
     """Return the result of the function as far as its own calls are known.
 
     None if it always raises.
@@ -386,7 +386,7 @@ def _arguments(state: Machine, known: AbstractValue, given: AbstractValue) -> li
     if isinstance(known, Value):
         return [state.atom(given)]
     if isinstance(known, Structure | Code):
-        pairs = zip(shown_parts(known), shown_parts(given), strict=True)
+        pairs = zip(parts_of_view(known), parts_of_view(given), strict=True)
         return [a for x, y in pairs for a in _arguments(state, x, y)]
     return []
 

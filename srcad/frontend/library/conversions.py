@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.frontend.domain.predicates import has_dtype, is_asked, is_of_users
+from srcad.frontend.domain.predicates import has_dtype, has_user_protocol, is_of_users
 from srcad.frontend.domain.values import AbstractValue, Constant, ListValue, SliceValue, TupleValue
 from srcad.frontend.machine.constants import known, truth
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_in
@@ -143,7 +143,7 @@ def pow_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(divmod)
 def divmod_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``divmod(x, n)``."""
-    if any(map(is_asked, args)):
+    if any(map(has_user_protocol, args)):
         return None
     return TupleValue(
         (operate(state, operator.floordiv, *args), operate(state, operator.mod, *args))
@@ -181,7 +181,7 @@ def print_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return Constant(None)
 
 
-def _tells(module: str, name: str) -> None:
+def _only_prints(module: str, name: str) -> None:
     """Register a function of a library that only prints, logs or warns."""
 
     @means_in(module, name)
@@ -196,12 +196,12 @@ def _tells(module: str, name: str) -> None:
 
 
 _LEVELS = ("debug", "info", "warning", "error", "critical", "exception", "log")
-_tells("warnings", "warn")
+_only_prints("warnings", "warn")
 
 
 for _level in _LEVELS:
-    _tells("logging", _level)
-    _tells("logging", f"Logger.{_level}")
+    _only_prints("logging", _level)
+    _only_prints("logging", f"Logger.{_level}")
 
 
 @means(slice)

@@ -9,7 +9,7 @@ import types
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.domain.predicates import is_asked
+from srcad.frontend.domain.predicates import has_user_protocol
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
@@ -28,7 +28,7 @@ from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.fields import class_path, has_written
 from srcad.frontend.operations.members import is_own, member
 from srcad.frontend.store.lookup import is_stable
-from srcad.frontend.store.runtime_keys import class_behind
+from srcad.frontend.store.runtime_keys import class_of_record
 from srcad.ir.core import Value
 from srcad.types.numeric import BOOL, Numeric
 from srcad.types.reading import checks_instances, reader
@@ -63,7 +63,7 @@ def class_of(box: AbstractValue) -> type | None:
         case DictValue():
             return dict
         case RecordValue():
-            return class_behind(box)
+            return class_of_record(box)
         case FunctionValue() | BoundValue():
             return type(class_of)
         case Value(type=Numeric() as type_):
@@ -136,7 +136,7 @@ def callable_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
         return Constant(callable(box.value))
     if isinstance(box, RecordValue):
         return Constant(any("__call__" in vars(cls) for cls in box.cls.__mro__))
-    if is_asked(box):
+    if has_user_protocol(box):
         return None
     return Constant(isinstance(box, FunctionValue | BoundValue))
 
@@ -174,7 +174,7 @@ def hasattr_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None
     if len(answers) != 1:
         return None
     found = answers.pop()
-    if not found and is_asked(box):
+    if not found and has_user_protocol(box):
         return None  # the object may have what its class has not
     if isinstance(box, RecordValue):
         state.guard(class_path(state, box), "has" if found else "lacks", name)
@@ -182,7 +182,7 @@ def hasattr_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None
 
 
 @means(object.__getattribute__)
-def found_plainly(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+def found_without_user_code(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``object.__getattribute__(x, name)``: a member of the class; other attributes at the call."""
     if len(args) != 2 or not isinstance(args[0], Constant):
         return None

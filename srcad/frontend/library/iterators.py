@@ -60,7 +60,7 @@ def next_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         box.callee.node.name == "iterated"
         and isinstance(items, ListValue | TupleValue)
         and items.items
-        and not _is_held(state, items, box)
+        and not _is_shared_list(state, items, box)
     ):
         rest = GeneratorValue(box.callee, {"items": type(items)(items.items[1:])}, box.spent)
         state.replace_everywhere(box, rest)
@@ -68,7 +68,7 @@ def next_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return read_prelude(state, iterators.first if len(args) == 1 else iterators.first_or, *args)
 
 
-def _is_held(state: Machine, items: AbstractValue, iterator: AbstractValue) -> bool:
+def _is_shared_list(state: Machine, items: AbstractValue, iterator: AbstractValue) -> bool:
     """Return True if others hold the list that an iterator runs through: they may change it."""
 
     def holds(box: AbstractValue) -> bool:

@@ -23,7 +23,7 @@ _DECIDING: dict[Any, tuple[str, ...]] = {
 }
 
 
-def _asked(function: Any) -> None:
+def _require_static(function: Any) -> None:
     """Have the options known that decide what a function returns."""
     names = tuple(inspect.signature(function).parameters)
 
@@ -37,7 +37,7 @@ def _asked(function: Any) -> None:
 
 
 for _function in _DECIDING:
-    _asked(_function)
+    _require_static(_function)
 
 
 @means(np.einsum)

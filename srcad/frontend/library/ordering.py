@@ -92,16 +92,18 @@ means(min)(
 @means(any)
 def any_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``any(items)``: asks no further than the first that is true."""
-    return _asked(state, builtins.any_of, args[0])
+    return _compared_at_run_time(state, builtins.any_of, args[0])
 
 
 @means(all)
 def all_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``all(items)``: asks no further than the first that is false."""
-    return _asked(state, builtins.all_of, args[0])
+    return _compared_at_run_time(state, builtins.all_of, args[0])
 
 
-def _asked(state: Machine, function: Any, box: AbstractValue) -> AbstractValue | None:
+def _compared_at_run_time(
+    state: Machine, function: Any, box: AbstractValue
+) -> AbstractValue | None:
     """None (as it stands) where the items are there already."""
     return (
         read_prelude(state, function, box)

@@ -48,13 +48,13 @@ def truth(state: Machine, box: AbstractValue) -> bool | None:
         if box.atom is not None and not isinstance(box.value, bool | str | type(None)):
             return None
         if is_of_users(box):
-            return _is_plainly_true(state, box.value, box.path)
+            return _has_default_truth(state, box.value, box.path)
         try:
             return bool(box.value)
         except Exception:  # a library's object may raise anything; so it does at run time, too
             return None
     if isinstance(box, RecordValue) and not issubclass(box.cls, tuple):
-        return _is_plainly_true(state, box.cls, state.objects.classes.get(box.cls))
+        return _has_default_truth(state, box.cls, state.objects.classes.get(box.cls))
     if isinstance(box, Structure):
         return len(box.items) > 0
     if isinstance(box, Choice):
@@ -65,7 +65,7 @@ def truth(state: Machine, box: AbstractValue) -> bool | None:
     return True
 
 
-def _is_plainly_true(state: Machine, owner: Any, path: Path | None) -> bool | None:
+def _has_default_truth(state: Machine, owner: Any, path: Path | None) -> bool | None:
     """Return True where an object, or a class for its objects, defines no truth.
 
     None where it does.
@@ -121,13 +121,13 @@ def is_one_constant(state: Machine, a: Constant, b: Constant) -> bool:
             pinned(state, b)
         return True
     alike = type(a.value) is type(b.value) and not isinstance(a.value, type)
-    return alike and _is_plain_data(a.value) and repr(a.value) == repr(b.value)
+    return alike and _is_literal_data(a.value) and repr(a.value) == repr(b.value)
 
 
-def _is_plain_data(value: Any) -> bool:
+def _is_literal_data(value: Any) -> bool:
     """Return True if a constant is told by its text: a number, text, something made of these."""
     if isinstance(value, tuple | frozenset):
-        return all(_is_plain_data(item) for item in value)
+        return all(_is_literal_data(item) for item in value)
     return is_plain(value) or isinstance(value, range | np.generic | np.dtype)
 
 
@@ -225,13 +225,13 @@ def as_list(state: Machine, box: AbstractValue) -> AbstractValue:
 
 def unpacked(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return the items of ``*box``, asked for now: one by one where they are known, else a list."""
-    if asks_its_class(box):
+    if iterates_user_code(box):
         box = as_list(state, box)
     items = _items(state, state.box(box) if isinstance(box, Value) else box)
     return as_list(state, box) if items is None else TupleValue(items)
 
 
-def asks_its_class(box: AbstractValue) -> bool:
+def iterates_user_code(box: AbstractValue) -> bool:
     """Return True if a generator, or the class of an object, yields the items."""
     if isinstance(box, RecordValue):
         return not issubclass(box.cls, tuple) and hasattr(box.cls, "__iter__")
@@ -242,7 +242,7 @@ def spread(
     state: Machine, box: AbstractValue, node: ast.AST | None = None
 ) -> tuple[AbstractValue, ...]:
     """Return the items of a sequence of known length."""
-    if asks_its_class(box):
+    if iterates_user_code(box):
         box = as_list(state, box)
     items = _items(state, state.box(box) if isinstance(box, Value) else box)
     if items is None:
@@ -289,11 +289,11 @@ def of_constant(state: Machine, box: Constant) -> tuple[AbstractValue, ...] | No
     if box.atom in state.hidden and not isinstance(box.value, dict):
         return None
     if box.path is not None and isinstance(box.value, list | dict):
-        return _items_now(state, box.value, box.path)
+        return _current_items(state, box.value, box.path)
     return tuple(Constant(item) for item in pinned(state, box))
 
 
-def _items_now(state: Machine, value: Any, path: Path) -> tuple[AbstractValue, ...]:
+def _current_items(state: Machine, value: Any, path: Path) -> tuple[AbstractValue, ...]:
     """Return the items of a list or dict outside, which may have other ones at the next call."""
     state.guard(path, "class", type(value))
     if isinstance(value, dict):

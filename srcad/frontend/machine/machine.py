@@ -21,7 +21,7 @@ import numpy as np
 from srcad import errors
 from srcad.arguments.signature import describe
 from srcad.frontend.domain.access_paths import Step
-from srcad.frontend.domain.frames import Dicts, Inactive, Kept, NumbersNeeded, Placed, own_frame
+from srcad.frontend.domain.frames import Dicts, Inactive, NumbersNeeded, Placed, SavedBox, own_frame
 from srcad.frontend.domain.guards import Capture, Guard, GuardKind
 from srcad.frontend.domain.layout import Layout
 from srcad.frontend.domain.memory import Either, Objects, Origin
@@ -200,11 +200,11 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
             frame.env = dict(env)
 
     @contextmanager
-    def kept(self, box: AbstractValue) -> Iterator[Kept]:
+    def kept(self, box: AbstractValue) -> Iterator[SavedBox]:
         """Hold what was read while something else is read that may write into it."""
         frame, name = self.frame, f"%kept{next(self.serial)}"
         frame.env[name] = box
-        kept = Kept(frame, name)
+        kept = SavedBox(frame, name)
         yield kept
         kept.last = frame.env.pop(name)
 
@@ -369,7 +369,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
             self.guard(type_.path, "code", type_.value)
         return type_.path
 
-    def lies_close(self, value: Value) -> bool:
+    def is_contiguous_argument(self, value: Value) -> bool:
         """Return True for an argument in C order without gaps, and assume that from now on."""
         path = self.paths.get(value)
         if path is None or len(path) > 1 or path[0][0] != "param":

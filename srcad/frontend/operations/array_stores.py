@@ -35,7 +35,7 @@ from srcad.frontend.store.origins import (
     may_be_array,
     origin,
     realised,
-    seen_from,
+    view_path,
 )
 from srcad.frontend.store.written_arguments import before_write
 from srcad.ir.core import Arg, Const, Display, Value
@@ -192,7 +192,7 @@ def _written_through(state: Machine, array: Value) -> tuple[Value, tuple[Step, .
     A view that does not lie in C order stays one, also where nothing else shows the memory: NumPy
     may add in another order where the entries lie otherwise, and round otherwise.
     """
-    base, steps = named = seen_from(state, array)
+    base, steps = named = view_path(state, array)
     if _is_in_order(state, base):
         return named
     further = ((one, way) for one, way in bases(state, array) if len(way) >= len(steps))

@@ -25,7 +25,7 @@ from srcad.frontend.domain.values import (
     Stale,
     TupleValue,
 )
-from srcad.frontend.machine.constants import as_list, asks_its_class, require_items, spread
+from srcad.frontend.machine.constants import as_list, iterates_user_code, require_items, spread
 from srcad.frontend.machine.dispatch import Meaning, evaluate, executes, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
@@ -168,7 +168,7 @@ def _require(state: Machine, test: Value, message: str) -> None:
 def _items_to_unpack(
     state: Machine, box: AbstractValue, count: int, star: bool, node: ast.expr
 ) -> tuple[AbstractValue, ...]:
-    if asks_its_class(box):
+    if iterates_user_code(box):
         box = as_list(state, box)
     require_items(state, box, unpacked=True)
     unknown = isinstance(box, Value) and (

@@ -35,8 +35,8 @@ from srcad.frontend.machine.dispatch import apply, attribute, attributes_of
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.fields import class_path, written_attribute
 from srcad.frontend.operations.members import (
-    asked_at_call,
-    held_under,
+    attribute_at_run_time,
+    attribute_or_raise,
     is_own,
     member,
     of_bases,
@@ -44,7 +44,7 @@ from srcad.frontend.operations.members import (
     of_class_object,
 )
 from srcad.frontend.store import foreign_operands, stale
-from srcad.frontend.store.lookup import STABLE_MODULES, is_plain_class, value_of_object
+from srcad.frontend.store.lookup import STABLE_MODULES, has_default_attributes, value_of_object
 from srcad.frontend.store.memory_effects import flat
 from srcad.ir.core import Value
 from srcad.startup.identifiers import is_instance, label
@@ -279,14 +279,14 @@ def of_object(state: Machine, box: Constant, name: str) -> AbstractValue:
         return written
     asked = reader(value, name)
     if asked is not None:
-        return asked_at_call(state, box, name, asked)
-    if box.path is not None and is_plain_class(value):
+        return attribute_at_run_time(state, box, name, asked)
+    if box.path is not None and has_default_attributes(value):
         return of_class_object(state, box, name)
     defined = of_class(state, box, name)
     if defined is not None:
         return defined
     path = (*(box.path or ()), ("attr", name))
-    found = held_under(state, box, name)
+    found = attribute_or_raise(state, box, name)
     is_method = isinstance(found, types.BuiltinFunctionType | types.MethodType)
     if is_method and not is_own(value, name) and not isinstance(found.__self__, types.ModuleType):
         return MethodValue(box, name)
@@ -302,12 +302,12 @@ def _of_module(state: Machine, box: Constant, name: str) -> AbstractValue:
     if value.__name__.partition(".")[0] not in STABLE_MODULES:
         asked = reader(value, name)
         if asked is not None:
-            return asked_at_call(state, box, name, asked)
-        found = held_under(state, box, name)
+            return attribute_at_run_time(state, box, name, asked)
+        found = attribute_or_raise(state, box, name)
         return value_of_object(
             state, found, None if box.path is None else (*box.path, ("attr", name))
         )
-    found = held_under(state, box, name)
+    found = attribute_or_raise(state, box, name)
     if isinstance(found, int | float | complex) and not isinstance(found, bool):
         return Constant(found, spelling=f"{_alias(value)}.{name}")
     return Constant(found)
@@ -321,7 +321,7 @@ def _of_plain(state: Machine, value: Any, name: str) -> AbstractValue:
             why="the sets of a differentiated function are constants.",
             help=("make another one:  s = s | {item}", "or use a dict or a list"),
         )
-    found = held_under(state, Constant(value), name)
+    found = attribute_or_raise(state, Constant(value), name)
     if isinstance(value, type) and isinstance(
         inspect.getattr_static(value, name, None), classmethod
     ):

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from srcad.frontend.branches.choices import asked, choose, negation
+from srcad.frontend.branches.choices import choose, negation, on_each_side
 from srcad.frontend.domain.structure import is_mutable
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -92,9 +92,9 @@ def compare(
     if isinstance(left, Conflict) or isinstance(right, Conflict):
         refuse_to_hold(state, left if isinstance(left, Conflict) else right)
     if isinstance(left, Choice):
-        return asked(state, left, lambda part: compare(state, op, part, right))
+        return on_each_side(state, left, lambda part: compare(state, op, part, right))
     if isinstance(right, Choice):
-        return asked(state, right, lambda part: compare(state, op, left, part))
+        return on_each_side(state, right, lambda part: compare(state, op, left, part))
     if isinstance(op, ast.Is | ast.IsNot):
         return _identity(state, left, right, negated=isinstance(op, ast.IsNot))
     if isinstance(op, ast.In | ast.NotIn):

@@ -15,7 +15,7 @@ from abc import ABCMeta
 from collections.abc import Iterator
 from typing import Any
 
-from srcad.frontend.domain.frames import Kept
+from srcad.frontend.domain.frames import SavedBox
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, RecordValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply
@@ -108,7 +108,7 @@ def _bound(
 
 
 def _fill(
-    state: Machine, cls: Any, path: Path | None, kept: Kept, args: Args, kwargs: Kwargs
+    state: Machine, cls: Any, path: Path | None, kept: SavedBox, args: Args, kwargs: Kwargs
 ) -> None:
     """Interpret the generated ``__init__`` of a data class."""
     every = [f for f in cls.__dataclass_fields__.values() if _kind(f) != "_FIELD_CLASSVAR"]

@@ -20,7 +20,7 @@ from srcad.frontend.operations import outside_containers
 from srcad.frontend.operations.dicts import put, take
 from srcad.frontend.operations.lists import as_value, pop, set_slice, take_out
 from srcad.frontend.operations.special_methods import special
-from srcad.frontend.store.aliases import detach, held_by, placed
+from srcad.frontend.store.aliases import detach, note_container_of, placed
 from srcad.frontend.store.object_writes import check_container_owner, write
 from srcad.frontend.store.runtime_keys import invoked, key_of
 
@@ -86,5 +86,5 @@ def set_item(
         old = as_value(state, box, resizes=False)
         new = state.replaced(old, index, placed(state, value), hint=old.hint)
         detach(state, old, index)
-        held_by(state, value, new, index)
+        note_container_of(state, value, new, index)
         write(state, old, new, resizes=False)

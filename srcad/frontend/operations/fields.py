@@ -23,8 +23,8 @@ from srcad.frontend.outside import places
 from srcad.frontend.store import object_writes
 from srcad.frontend.store.lookup import (
     STABLE_MODULES,
+    has_default_attributes,
     is_data,
-    is_plain_class,
     is_stable,
     value_of_object,
 )
@@ -79,7 +79,7 @@ def has_attributes(box: AbstractValue) -> bool:
     if isinstance(value, types.ModuleType | types.FunctionType):
         return not is_stable(value)
     if isinstance(value, type):
-        return is_plain_class(value)
+        return has_default_attributes(value)
     return is_record(type(value)) or not is_data(value)
 
 
@@ -100,7 +100,7 @@ def written_attribute(state: Machine, box: Constant, name: str) -> AbstractValue
     place = attribute_place(box, name)
     found = None if place is None else places.content_of(state, place)
     if found is None and state.outside.written and not isinstance(box.value, types.ModuleType):
-        _refuse_all_at_once(state, box, name)
+        _refuse_whole_dict(state, box, name)
         found = _written_to_class(state, box, name)
     if found is not None:
         message = f"{label(type(box.value))!r} object has no attribute {name!r}"
@@ -125,7 +125,7 @@ def _written_to_class(state: Machine, box: Constant, name: str) -> AbstractValue
     return None
 
 
-def _refuse_all_at_once(state: Machine, box: Constant, name: str) -> None:
+def _refuse_whole_dict(state: Machine, box: Constant, name: str) -> None:
     """Refuse to read ``__dict__`` of an object some of whose attributes were written."""
     if state.outside.holders and id(namespace(box.value)) in state.outside.holders:
         return
@@ -165,11 +165,11 @@ def set_attribute(
         apply(state, _accessor(state, box, name, "fset", found.fset), (box, value), {})
         return
     if frozen:
-        _refuse_own_way(state, box.cls, "__setattr__")
+        _refuse_custom_setattr(state, box.cls, "__setattr__")
     set_field(state, box, name, value)
 
 
-def _refuse_own_way(state: Machine, cls: type, name: str) -> None:
+def _refuse_custom_setattr(state: Machine, cls: type, name: str) -> None:
     """Refuse to write an attribute of an argument whose class defines ``__setattr__``."""
     own = inspect.getattr_static(cls, name)
     parameters = getattr(cls, "__dataclass_params__", None)
@@ -246,7 +246,7 @@ def delete_attribute(state: Machine, box: AbstractValue, name: str) -> None:
     if isinstance(found, property) and found.fdel is not None:
         apply(state, _accessor(state, box, name, "fdel", found.fdel), (box,), {})
         return
-    _refuse_own_way(state, box.cls, "__delattr__")
+    _refuse_custom_setattr(state, box.cls, "__delattr__")
     entries = dict(zip(box.keys, box.items, strict=True))
     if name not in entries:
         raises(state, AttributeError, name)

@@ -13,7 +13,7 @@ from srcad import errors
 from srcad.frontend.branches.choices import by_case, choose
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.layout import shape_of
-from srcad.frontend.domain.predicates import is_asked, is_index
+from srcad.frontend.domain.predicates import has_user_protocol, is_index
 from srcad.frontend.domain.representation import is_representable, representing_type
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -74,7 +74,7 @@ def getitem(state: Machine, box: AbstractValue, index: AbstractValue) -> Abstrac
     own = special(state, box, "__getitem__", index)
     if own is not None:
         return own
-    if not is_asked(box) or (isinstance(box, Constant) and isinstance(box.value, range)):
+    if not has_user_protocol(box) or (isinstance(box, Constant) and isinstance(box.value, range)):
         index = as_index(state, index)
     if isinstance(box, RecordValue) and issubclass(box.cls, tuple):
         return _sequence_item(state, TupleValue(box.items), index)
@@ -97,12 +97,12 @@ def _item_of_object(state: Machine, box: Constant, index: AbstractValue) -> Abst
         ends = [b.value for b in bounds if isinstance(b, Constant) and b.atom is None]
         return Constant(box.value[slice(*ends)]) if len(ends) == 3 else None
     if isinstance(index, Constant) and isinstance(box.value, str | tuple | list | dict | range):
-        if not _is_found_plainly(box.value, index.value):
+        if not _is_found_without_user_code(box.value, index.value):
             return None
         try:
             found = box.value[index.value]
         except (TypeError, LookupError) as error:
-            _raise_as_now(state, box, error)
+            _raise_missing_item(state, box, error)
         return (
             state.box(Const(found)) if box.path is None else attribute_item(state, box, index.value)
         )
@@ -111,7 +111,7 @@ def _item_of_object(state: Machine, box: Constant, index: AbstractValue) -> Abst
     return None
 
 
-def _is_found_plainly(container: Any, key: Any) -> bool:
+def _is_found_without_user_code(container: Any, key: Any) -> bool:
     """Return True if an item is found without code of the user's.
 
     Of what is missing a class may say.
@@ -123,7 +123,7 @@ def _is_found_plainly(container: Any, key: Any) -> bool:
     return not hasattr(type(container), "__missing__") or dict.__contains__(container, key)
 
 
-def _raise_as_now(state: Machine, box: Constant, error: Exception) -> NoReturn:
+def _raise_missing_item(state: Machine, box: Constant, error: Exception) -> NoReturn:
     """There is no such item, nor will there be, as long as it is this object."""
     pinned(state, box)
     raises(state, type(error), *map(str, error.args))

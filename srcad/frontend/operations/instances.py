@@ -10,7 +10,7 @@ import types
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.domain.predicates import is_asked
+from srcad.frontend.domain.predicates import has_user_protocol
 from srcad.frontend.domain.structure import mutable_parts, rebuilt
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -134,7 +134,7 @@ def asdict(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(copy.copy)
 def copy_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     box = args[0]
-    if is_asked(box):
+    if has_user_protocol(box):
         return None
     own = _own_copy(state, box, "__copy__")
     if own is not None:
@@ -149,7 +149,7 @@ def copy_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(copy.deepcopy)
 def deepcopy(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``copy.deepcopy(x)``."""
-    if is_asked(args[0]):
+    if has_user_protocol(args[0]):
         return None
     return deep(state, args[0])
 
@@ -209,7 +209,7 @@ def _has_own(cls: type, name: str) -> bool:
 
 
 def _copied_value(state: Machine, box: AbstractValue) -> AbstractValue:
-    if is_asked(box):
+    if has_user_protocol(box):
         return state.box(state.emit(copy.deepcopy, box, effect=True, type=Opaque()))
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.form == "array":
         return state.emit(np.copy, box)

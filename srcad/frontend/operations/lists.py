@@ -23,8 +23,8 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.constants import (
     as_list,
-    asks_its_class,
     is_settled,
+    iterates_user_code,
     of_constant,
     raises,
     spread,
@@ -34,7 +34,7 @@ from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.prelude import builtins
-from srcad.frontend.store.aliases import held_by, note_repeated, placed
+from srcad.frontend.store.aliases import note_container_of, note_repeated, placed
 from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.origins import note_container
 from srcad.ir.core import Value
@@ -62,7 +62,7 @@ def as_value(state: Machine, box: AbstractValue, *, resizes: bool = True) -> Val
     assert isinstance(value, Value)
     value.hint = names[0] if names else None
     for k, item in enumerate(box.items):
-        held_by(state, item, value, Constant(k))
+        note_container_of(state, item, value, Constant(k))
     write(state, box, value, resizes=resizes)
     return value
 
@@ -74,13 +74,13 @@ def append(state: Machine, box: AbstractValue, value: AbstractValue) -> None:
     assert isinstance(box, Value)
     last = state.emit(len, box) if is_mutable(value) else None
     new = state.append(box, placed(state, value), hint=box.hint)
-    held_by(state, value, new, last)
+    note_container_of(state, value, new, last)
     write(state, box, new)
 
 
 def extend(state: Machine, box: AbstractValue, more: AbstractValue) -> None:
     """``items.extend(more)`` and ``items += more``."""
-    if is_made_lazily(more) or asks_its_class(more):
+    if is_made_lazily(more) or iterates_user_code(more):
         state.note_write(box)  # what came before a failure stays in the list
     more = as_list(state, more) if isinstance(more, RecordValue) else more
     items = known_items(state, more)
@@ -122,7 +122,7 @@ def insert(state: Machine, box: AbstractValue, index: AbstractValue, value: Abst
         return
     old = as_value(state, box)
     new = state.inserted(old, index, placed(state, value), hint=old.hint)
-    held_by(state, value, new, index if index == Constant(0) else None)
+    note_container_of(state, value, new, index if index == Constant(0) else None)
     write(state, old, new, keeps_places=False)
 
 

@@ -27,7 +27,7 @@ from srcad.frontend.operations.lists import as_copy, as_value, take_out
 from srcad.frontend.prelude import containers
 from srcad.frontend.prelude.deques import Deque
 from srcad.frontend.store.origins import origin
-from srcad.frontend.store.runtime_keys import FIELDS, opened
+from srcad.frontend.store.runtime_keys import FIELDS, as_run_time_dict
 from srcad.ir import primitives
 from srcad.ir.core import Call, Value
 from srcad.types.numeric import INT, Numeric
@@ -70,7 +70,7 @@ def _update(state: Machine, box: AbstractValue, args: Args, kwargs: Kwargs) -> N
 
 
 # ------------------------------------------------------------------------------ collections
-def _where_needed(read: Meaning) -> Meaning:
+def _interpreted_if_needed(read: Meaning) -> Meaning:
     """Read a container of the library where the plain one, at the call, would not do."""
 
     def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
@@ -80,7 +80,7 @@ def _where_needed(read: Meaning) -> Meaning:
 
 
 @means(collections.defaultdict)
-@_where_needed
+@_interpreted_if_needed
 def defaultdict(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     factory = args[0] if args else Constant(None)
     if isinstance(factory, Constant) and factory.value is None:
@@ -89,7 +89,7 @@ def defaultdict(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | N
 
 
 @means(collections.OrderedDict)
-@_where_needed
+@_interpreted_if_needed
 def ordered_dict(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return _filled(state, containers.OrderedDict, args, kwargs)
 
@@ -108,13 +108,13 @@ def library_dict(
 
 
 @means(collections.Counter)
-@_where_needed
+@_interpreted_if_needed
 def counter(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return _filled(state, containers.Counter, args, kwargs)
 
 
 @means(collections.deque)
-@_where_needed
+@_interpreted_if_needed
 def deque(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``deque(items, maxlen)``."""
     given = {**dict(zip(("iterable", "maxlen"), args, strict=False)), **kwargs}
@@ -198,7 +198,7 @@ def drop(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 def to_keep(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Store an entry into a dict; an empty one may get any key."""
     (box,) = args
-    return opened(state, box) if isinstance(box, DictValue) and not box.keys else box
+    return as_run_time_dict(state, box) if isinstance(box, DictValue) and not box.keys else box
 
 
 @means(containers.copied)

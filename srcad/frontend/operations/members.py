@@ -19,7 +19,7 @@ from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.fields import class_path, set_field
-from srcad.frontend.outside.doubts import doubt
+from srcad.frontend.outside.doubts import record_possible_writes
 from srcad.frontend.source.effects import effects_of
 from srcad.frontend.store.lookup import value_of_object
 from srcad.startup.identifiers import label
@@ -98,7 +98,7 @@ def _computed_once(
 def of_class_object(state: Machine, box: Constant, name: str) -> AbstractValue:
     """Return a member of a class of the user's, read through the class itself."""
     path = (*(box.path or ()), ("attr", name))
-    held_under(state, box, name)
+    attribute_or_raise(state, box, name)
     found = inspect.getattr_static(box.value, name)
     if isinstance(found, types.GetSetDescriptorType | types.MemberDescriptorType):
         found = getattr(box.value, name)  # what every class has, as __name__ and __mro__
@@ -139,7 +139,7 @@ def of_class(state: Machine, box: Constant, name: str) -> AbstractValue | None:
     return None
 
 
-def held_under(state: Machine, box: Constant, name: str) -> Any:
+def attribute_or_raise(state: Machine, box: Constant, name: str) -> Any:
     """Return an attribute of an object; a missing one raises at run time as in Python."""
     try:
         return getattr(box.value, name)
@@ -157,10 +157,10 @@ def _note_effects(state: Machine, function: Any, box: Constant) -> None:
     """Note what a function that is not read may change."""
     effects = effects_of(function, (box.value,), ("numpy", "scipy", "srcad"))
     if effects.names:
-        doubt(state, effects, label(function))
+        record_possible_writes(state, effects, label(function))
 
 
-def asked_at_call(state: Machine, box: Constant, name: str, what: Reader) -> AbstractValue:
+def attribute_at_run_time(state: Machine, box: Constant, name: str, what: Reader) -> AbstractValue:
     """Return an attribute that a user's code makes, asked at the call as often as there.
 
     A function of Python is read instead where the use of what it returns needs that.

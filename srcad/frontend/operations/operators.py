@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from srcad import errors
-from srcad.frontend.branches.choices import asked, by_case, negation
+from srcad.frontend.branches.choices import by_case, negation, on_each_side
 from srcad.frontend.domain.predicates import is_list, is_static_number, text_class
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -28,7 +28,7 @@ from srcad.frontend.machine.dispatch import apply, evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
 from srcad.frontend.operations import lists
-from srcad.frontend.operations.special_methods import is_left_to_a_class, of_objects, special
+from srcad.frontend.operations.special_methods import dispatches_to_class, of_objects, special
 from srcad.frontend.prelude import builtins
 from srcad.frontend.store.aliases import note_repeated
 from srcad.frontend.store.origins import note_container
@@ -109,7 +109,7 @@ def operate(
             box, TupleValue | DictValue | RecordValue | FunctionValue | IteratorValue
         ) or (isinstance(box, ListValue) and not isinstance(_other(box, left, right), Value)):
             return _structured_operand(state, target, left, right)
-    type_ = OPAQUE if is_left_to_a_class(target, left, right) else None
+    type_ = OPAQUE if dispatches_to_class(target, left, right) else None
     return state.box(state.emit(target, left, right, type=type_))
 
 
@@ -206,7 +206,7 @@ def unary(state: Machine, node: ast.UnaryOp) -> AbstractValue:
 
 def _unary(state: Machine, op: ast.unaryop, operand: AbstractValue) -> AbstractValue:
     if isinstance(operand, Choice):
-        return asked(state, operand, lambda part: _unary(state, op, part))
+        return on_each_side(state, operand, lambda part: _unary(state, op, part))
     name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}.get(type(op))
     own = special(state, operand, name) if name is not None else None
     if own is not None:

@@ -16,7 +16,7 @@ from srcad.frontend.machine.dispatch import reifies
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.definition import made_of
 from srcad.frontend.source.syntax import bound_names, read_counts
-from srcad.frontend.store.cells import around
+from srcad.frontend.store.cells import enclosing_frame
 from srcad.frontend.store.lookup import value_of_name
 from srcad.frontend.store.stopped import constant_of
 from srcad.ir.core import Atom, Const, Value
@@ -26,7 +26,7 @@ from srcad.types.structures import Opaque
 @reifies(FunctionValue)
 def runtime_function(state: Machine, box: FunctionValue) -> Value:
     """Return the value of a local function that nothing differentiates."""
-    surroundings = _surroundings(state, box)
+    surroundings = _free_variables(state, box)
     if state.is_active(*surroundings.values(), *box.defaults):
         state.refuse(
             errors.UnsupportedTypeError,
@@ -49,7 +49,7 @@ def stopped_function(state: Machine, box: FunctionValue) -> Atom:
 
     Made once if it reads nothing.
     """
-    surroundings = _surroundings(state, box)
+    surroundings = _free_variables(state, box)
     if not surroundings and not box.defaults and not any(box.kw_defaults):
         function = _factory(box, ())()
         if isinstance(box.node, ast.FunctionDef):
@@ -66,9 +66,9 @@ def _made(state: Machine, box: FunctionValue, surroundings: dict[str, AbstractVa
     return state.apply(Const(factory), *values, effect=True, type=Opaque())
 
 
-def _surroundings(state: Machine, box: FunctionValue) -> dict[str, AbstractValue]:
+def _free_variables(state: Machine, box: FunctionValue) -> dict[str, AbstractValue]:
     """Return the free variables of a local function."""
-    outer = around(state, box)
+    outer = enclosing_frame(state, box)
     names = _free_names(box, outer)
     return {name: read for name in names if (read := _read(state, outer, name))}
 

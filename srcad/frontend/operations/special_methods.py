@@ -31,7 +31,7 @@ def special(
     the use of what it returns.
     """
     if isinstance(box, Constant) and (state.is_active(*args) or state.inactive.are_read):
-        return _special_of_surroundings(state, box, name, args)
+        return _special_of_enclosing(state, box, name, args)
     if isinstance(box, Constant) and _method_of(box, name) is not None:
         state.inactive.left = True
     if not isinstance(box, RecordValue):
@@ -43,7 +43,7 @@ def special(
     return _unless_declined(apply(state, own, args, {}))
 
 
-def _special_of_surroundings(
+def _special_of_enclosing(
     state: Machine, box: Constant, name: str, args: Args
 ) -> AbstractValue | None:
     found = _method_of(box, name)
@@ -141,7 +141,7 @@ def of_objects(
     return found
 
 
-def is_left_to_a_class(target: Any, left: AbstractValue, right: AbstractValue) -> bool:
+def dispatches_to_class(target: Any, left: AbstractValue, right: AbstractValue) -> bool:
     """Return True if an operator is left to the call, and to a class of the user's."""
     names = NAMES.get(target, ())
     return any(

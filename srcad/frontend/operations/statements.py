@@ -43,7 +43,7 @@ def lower_statements(
     state: Machine, statements: conditional.Statements, *, whole: bool = True
 ) -> None:
     """Read statements until one of them leaves; those of a list that was cut are not `whole`."""
-    first, second = cut_in_half(in_a_row(statements), whole=whole)
+    first, second = position_of_cut(in_a_row(statements), whole=whole)
     if second:
         _lower_part(state, first)
         if _goes_on(state, second, _lower_part):
@@ -96,13 +96,13 @@ def in_steps(state: Machine, node: ast.stmt) -> conditional.Statements | None:
     """Return a compound statement whose parts are try regions one by one; None for a simple one."""
     if isinstance(node, ast.If) and not isinstance(node.test, Deferred):
         name = f"{try_regions.STEP} {id(node)}"
-        first = held(node.test, name)
-        again = ast.If(held_one(node.test, name), node.body, node.orelse)
+        first = deferred_evaluation(node.test, name)
+        again = ast.If(deferred_box(node.test, name), node.body, node.orelse)
         return [first, ast.copy_location(again, node)]
     if isinstance(node, ast.For) and not isinstance(node.iter, Deferred):
         name = f"{try_regions.STEP} {id(node)}"
-        first = held(node.iter, name)
-        loop = ast.For(node.target, held_one(node.iter, name), node.body, node.orelse)
+        first = deferred_evaluation(node.iter, name)
+        loop = ast.For(node.target, deferred_box(node.iter, name), node.body, node.orelse)
         return [first, ast.copy_location(loop, node)]
     if type(node) in ABBREVIATIONS:
         try_regions.refuse_in_steps(state, node)
@@ -142,10 +142,10 @@ def _assigned_in_steps(node: ast.Assign, targets: list[ast.expr]) -> conditional
 
         return ast.copy_location(ast.Expr(ast.copy_location(Deferred(read), node)), node)
 
-    return [held(node.value, name), *map(bound, range(len(targets)))]
+    return [deferred_evaluation(node.value, name), *map(bound, range(len(targets)))]
 
 
-def held(node: ast.expr, name: str) -> ast.stmt:
+def deferred_evaluation(node: ast.expr, name: str) -> ast.stmt:
     """Return a statement that reads an expression and keeps its box."""
 
     def read(state: Machine) -> AbstractValue:
@@ -155,7 +155,7 @@ def held(node: ast.expr, name: str) -> ast.stmt:
     return ast.copy_location(ast.Expr(ast.copy_location(Deferred(read), node)), node)
 
 
-def held_one(node: ast.expr, name: str) -> ast.expr:
+def deferred_box(node: ast.expr, name: str) -> ast.expr:
     """Return the box that was kept."""
     return ast.copy_location(Deferred(lambda state: state.frame.env.pop(name)), node)
 
@@ -374,7 +374,7 @@ def in_a_row(statements: Statements) -> Statements:
     return found
 
 
-def cut_in_half(statements: Statements, *, whole: bool) -> tuple[Statements, Statements]:
+def position_of_cut(statements: Statements, *, whole: bool) -> tuple[Statements, Statements]:
     """Where a list of statements is cut, if many of them may leave."""
     places = [k for k, node in enumerate(statements) if isinstance(node, ast.If) and _leaves(node)]
     is_run = whole and _is_run_of_returns(statements, places)

@@ -11,7 +11,7 @@ from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.domain.outside_places import Doubt
+from srcad.frontend.domain.outside_places import OpaqueEffect
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.effects import Effects
 from srcad.frontend.source.written_names import ANYTHING, ITEMS
@@ -23,7 +23,7 @@ class Again(Exception):  # noqa: N818 - control flow of the reader, not an error
     """More is known at compile time of what the function writes: read it once more."""
 
 
-def settle_doubt(state: Machine, one: Doubt) -> NoReturn:
+def resolve_doubt(state: Machine, one: OpaqueEffect) -> NoReturn:
     """Read what was left by a call that is in doubt, or refuse it."""
     if one.unread is None or one.unread in state.outside.unread:
         raise one.error
@@ -31,13 +31,13 @@ def settle_doubt(state: Machine, one: Doubt) -> NoReturn:
     raise Again
 
 
-def doubt(state: Machine, effects: Effects, name: str, unread: Any = None) -> None:
+def record_possible_writes(state: Machine, effects: Effects, name: str, unread: Any = None) -> None:
     """Note what a call may change that is not read: what it may have changed is read no more."""
-    found = Doubt(
+    found = OpaqueEffect(
         effects, _error_of(state, name), state.builder is not state.inactive.outermost, unread
     )
     if any(_may_change(state, found, path) for path in _paths_written(state)):
-        settle_doubt(state, found)
+        resolve_doubt(state, found)
     state.outside.doubts.append(found)
 
 
@@ -49,7 +49,7 @@ def note_read(state: Machine, path: Path, value: Any) -> None:
         state.outside.inner.add(path)
     for one in state.outside.doubts:
         if _may_change(state, one, path):
-            settle_doubt(state, one)
+            resolve_doubt(state, one)
 
 
 def refuse_doubts(state: Machine) -> None:
@@ -57,7 +57,7 @@ def refuse_doubts(state: Machine) -> None:
     for one in state.outside.doubts:
         paths = [*state.outside.inner, *_paths_written(state)] if one.in_loop else []
         if any(_may_change(state, one, path) for path in paths):
-            settle_doubt(state, one)
+            resolve_doubt(state, one)
 
 
 def _paths_written(state: Machine) -> list[Path]:
@@ -66,7 +66,7 @@ def _paths_written(state: Machine) -> list[Path]:
     return [next(iter(outside.seen[key].values())).content for key in outside.written]
 
 
-def _may_change(state: Machine, one: Doubt, path: Path) -> bool:
+def _may_change(state: Machine, one: OpaqueEffect, path: Path) -> bool:
     """Return True if a call may change one of the steps to a place."""
     names = one.effects.names
     for k, (kind, name, *_) in enumerate(path):

@@ -6,7 +6,7 @@ loops carry it and failures undo it as they do any name.  A place that was not w
 held when the call started, and that carries no derivative.
 
 Places are told apart by the objects that hold them; whether two paths lead to one object is taken
-for granted (`take_for_granted`).  Where one path only has written a place that is read afterwards,
+for granted (`guard_paths`).  Where one path only has written a place that is read afterwards,
 the function is read once more (`Again`), with what the place holds first known from the start.
 """
 
@@ -173,7 +173,7 @@ PLACE = "%at "
 _TOKEN = "%outside"
 
 
-def surroundings(state: Machine) -> Frame:
+def outermost_frame(state: Machine) -> Frame:
     """Return the frame at the bottom: what places outside hold."""
     return Frame(name="", file="", globals={}, trusted=True, env={_TOKEN: state.outside.token})
 
@@ -299,17 +299,17 @@ def note_array_written(
         place = next(iter(outside.seen[key].values()))
         if isinstance(old, Stale) and name in outside.arrays and is_shown(old.value):
             if key in outside.first or isinstance(place.name, Value):
-                _refuse_held(state, place)
+                _refuse_opaque_object(state, place)
             outside.first[key] = place
             raise Again
         if old is new:
             continue
         if isinstance(new, Stale) or any(v in state.perhaps_unbound for v in values_of(new)):
-            _refuse_held(state, place)
+            _refuse_opaque_object(state, place)
         if place.key[1:] == ("item", -1) or isinstance(place.name, Value):
-            _refuse_held(state, place)
+            _refuse_opaque_object(state, place)
         if is_mutable(old):
-            mirror(state, name, old, new) or _refuse_held(state, place)
+            mirror(state, name, old, new) or _refuse_opaque_object(state, place)
         else:
             _emit(state, place, new)
 
@@ -356,7 +356,7 @@ def is_held(state: Machine, value: Any) -> bool:
     return id(value) in state.outside.holders
 
 
-def _refuse_held(state: Machine, place: OutsidePlace) -> NoReturn:
+def _refuse_opaque_object(state: Machine, place: OutsidePlace) -> NoReturn:
     state.refuse(
         errors.MutationError,
         f"cannot tell whether {_spelled(place)} holds what is written into here",
@@ -376,9 +376,9 @@ def refuse_in_test(state: Machine) -> NoReturn:
 
 
 # ------------------------------------------------------------------------------ other names
-def take_for_granted(state: Machine) -> None:
+def guard_paths(state: Machine) -> None:
     """Guard which paths lead to one object, where what it holds is written."""
-    _keep_apart(state)
+    _guard_disjoint(state)
     same: dict[int, tuple[Path, ...]] = {}
     apart: set[tuple[Path, ...]] = set()
     wanted = {key[1:] for key in state.outside.written}
@@ -398,7 +398,7 @@ def take_for_granted(state: Machine) -> None:
             state.guard(paths[0], "apart", paths[1:])
 
 
-def _keep_apart(state: Machine) -> None:
+def _guard_disjoint(state: Machine) -> None:
     """Take for granted that no list or dict that is read as data is one that is written into."""
     held: dict[int, Path] = {}
     for key, places in state.outside.seen.items():

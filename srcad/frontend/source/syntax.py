@@ -67,7 +67,7 @@ def is_generator(node: ast.AST) -> bool:
 
 
 @per_node
-def plain_yields(node: ast.AST) -> frozenset[int]:
+def statement_yields(node: ast.AST) -> frozenset[int]:
     """Return the yields (by identity) of a generator that are statements, so never read."""
     statements = [n.value for n in own_nodes(node) if isinstance(n, ast.Expr)]
     return frozenset(id(v) for v in statements if isinstance(v, ast.Yield | ast.YieldFrom))
@@ -226,7 +226,7 @@ def _is_in_loop(node: ast.AST, statement: ast.stmt) -> bool:
 
 
 @per_node
-def names_within_a_trip(node: ast.AST) -> frozenset[str]:
+def names_bound_in_iteration(node: ast.AST) -> frozenset[str]:
     """Return the names that every iteration binds before the loop, or later code, reads them."""
     assert isinstance(node, ast.For | ast.While)
     found = set(_targets_of(node)) if isinstance(node, ast.For) else set()

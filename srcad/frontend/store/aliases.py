@@ -60,7 +60,7 @@ def element_of(state: Machine, box: AbstractValue) -> Element | None:
     return state.objects.elements.get(source) if found is None and source is not None else found
 
 
-def bury(state: Machine, holder: Structure) -> None:
+def mark_untracked(state: Machine, holder: Structure) -> None:
     """Note that a value holds the objects in a structure, so that writes cannot be followed."""
     for part in holder.items:
         for inner in mutable_parts(part):
@@ -76,7 +76,7 @@ def placed(state: Machine, box: AbstractValue) -> Atom:
     return atom
 
 
-def held_by(
+def note_container_of(
     state: Machine, box: AbstractValue, container: Value, index: AbstractValue | None
 ) -> None:
     """Note that an object went into a list; if another one holds it, it has two places."""

@@ -17,7 +17,7 @@ from srcad.frontend.domain.values import AbstractValue, Frame, FunctionValue, Ge
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside import places
 from srcad.frontend.store.origins import bases, inner_values, is_doubtful, origin, realised
-from srcad.frontend.store.ownership import ask_whose, check_owner, with_beginnings
+from srcad.frontend.store.ownership import check_owner, restart_for_ownership, with_beginnings
 from srcad.ir.core import UNDEF, Atom, Block, Const, If, Value
 from srcad.startup.records import replace
 
@@ -112,7 +112,7 @@ def perhaps_written(state: Machine, value: Value) -> None:
     """Make stale what may be a number, which stays, or an array, which has changed."""
     objects = origin(state, value).objects
     if is_doubtful(state, value):
-        ask_whose(state)
+        restart_for_ownership(state)
         state.emit(runtime.no_array, value, effect=True)
         return
     check_owner(state, objects)
@@ -146,8 +146,8 @@ def _follow(
             if origin(state, box).everything.isdisjoint(objects):
                 return None
             if root is not None:
-                now = _shown(state, objects, root, place, box, box)
-            elif _is_beside(origin(state, box), objects, place):
+                now = _current_view(state, objects, root, place, box, box)
+            elif _is_disjoint_view(origin(state, box), objects, place):
                 return None
             else:
                 now = next(
@@ -171,7 +171,7 @@ def _follow(
         places.note_array_written(state, before, lambda box: _may_show(state, box, objects))
 
 
-def _is_beside(where: Origin, objects: frozenset[Value], place: tuple[Step, ...]) -> bool:
+def _is_disjoint_view(where: Origin, objects: frozenset[Value], place: tuple[Step, ...]) -> bool:
     """Return True if a view certainly shows nothing of the place that was written."""
     if not where.is_exact or where.objects != objects or len(objects) != 1:
         return False
@@ -185,7 +185,7 @@ def _may_show(state: Machine, box: AbstractValue, objects: frozenset[Value]) -> 
     return shown or not values
 
 
-def _shown(
+def _current_view(
     state: Machine,
     objects: frozenset[Value],
     root: Value,
@@ -202,7 +202,10 @@ def _shown(
         if chosen is None:
             return None
         return chosen_again(
-            state, chosen, value, lambda side: _shown(state, objects, root, place, side, value)
+            state,
+            chosen,
+            value,
+            lambda side: _current_view(state, objects, root, place, side, value),
         )
     assert found.steps is not None
     if found.objects.isdisjoint(objects):
@@ -226,7 +229,7 @@ def _with_latest(
 
 def refuse_hidden(state: Machine, objects: frozenset[Value]) -> None:
     """Refuse a write that a function which has left its surroundings would see."""
-    for frame in _left_frames(state):
+    for frame in _returned_frames(state):
         for name, box in frame.env.items():
             if any(not origin(state, v).everything.isdisjoint(objects) for v in inner_values(box)):
                 state.refuse(
@@ -237,7 +240,7 @@ def refuse_hidden(state: Machine, objects: frozenset[Value]) -> None:
                 )
 
 
-def _left_frames(state: Machine) -> list[Frame]:
+def _returned_frames(state: Machine) -> list[Frame]:
     """Return the frames that local functions hold and that are not being read any more."""
     live, found = set(map(id, state.frames)), dict[int, Any]()
     todo: list[Any] = list(state.frames)

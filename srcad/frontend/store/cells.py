@@ -37,7 +37,7 @@ def _is_live(state: Machine, frame: Frame) -> bool:
     return any(frame is other for other in state.frames)
 
 
-def around(state: Machine, box: FunctionValue) -> Frame:
+def enclosing_frame(state: Machine, box: FunctionValue) -> Frame:
     """Return the frame in which a local function looks for its free names."""
     if box.names is None:
         return box.frame
@@ -72,10 +72,10 @@ def returned(state: Machine, frame: Frame) -> None:
     """Note that a function has returned, with the functions made in it and what they read."""
     if not frame.functions:
         return
-    taken = {id(box): _taken(state, box) for box in frame.functions}
+    taken = {id(box): _captured_from(state, box) for box in frame.functions}
     made = [box for box in frame.functions if not _leads_back(box, taken)]
     for box in made:
-        own, others = _parted(box, taken[id(box)])
+        own, others = _own_and_free(box, taken[id(box)])
         for field, value in (
             ("names", tuple(others)),
             ("held", tuple(others.values())),
@@ -94,7 +94,7 @@ def returning(state: Machine, result: AbstractValue) -> AbstractValue:
     frame, done = state.frame, Done()
     if not frame.functions:
         return result
-    taken = {id(box): _taken(state, box, frame) for box in frame.functions}
+    taken = {id(box): _captured_from(state, box, frame) for box in frame.functions}
 
     def change(box: AbstractValue) -> AbstractValue | None:
         if is_mutable(box):
@@ -103,7 +103,7 @@ def returning(state: Machine, result: AbstractValue) -> AbstractValue:
             return None
         if id(box) not in taken or _leads_back(box, taken):
             return box
-        own, others = _parted(box, taken[id(box)])
+        own, others = _own_and_free(box, taken[id(box)])
         held = tuple(mapped(part, change, done) for part in others.values())
         new = replace(box, names=tuple(others), held=held, itself=own)
         frame.functions.append(new)
@@ -112,13 +112,13 @@ def returning(state: Machine, result: AbstractValue) -> AbstractValue:
     return mapped(result, change, done)
 
 
-def _parted(box: FunctionValue, names: Env) -> tuple[tuple[str, ...], Env]:
+def _own_and_free(box: FunctionValue, names: Env) -> tuple[tuple[str, ...], Env]:
     """Return the names that are a function's own, and the others."""
     own = tuple(name for name, held in names.items() if held is box)
     return own, {name: held for name, held in names.items() if held is not box}
 
 
-def _taken(state: Machine, box: FunctionValue, leaving: Frame | None = None) -> Env:
+def _captured_from(state: Machine, box: FunctionValue, leaving: Frame | None = None) -> Env:
     """Return the free variables of a function from frames that have returned, or are `leaving`."""
     found: Env = dict(zip(box.names or (), box.held, strict=True))
     found.update(dict.fromkeys(box.itself, box))
@@ -151,7 +151,7 @@ def _leads_back(box: FunctionValue, taken: dict[int, Env]) -> bool:
 
 
 # ------------------------------------------------------------------------ which is which
-def is_one_thing(state: Machine, a: AbstractValue, b: AbstractValue) -> bool:
+def are_identical(state: Machine, a: AbstractValue, b: AbstractValue) -> bool:
     """Return True if two boxes certainly are one thing."""
     if a is b:
         return True
@@ -159,10 +159,10 @@ def is_one_thing(state: Machine, a: AbstractValue, b: AbstractValue) -> bool:
         return is_one_constant(state, a, b)
     if isinstance(a, Holder) and isinstance(b, Holder):
         return a.value is b.value
-    if not are_alike(state, a, b):
+    if not are_equivalent_functions(state, a, b):
         return False
     parts = zip(components(a), components(b), strict=True)
-    return all(is_one_thing(state, x, y) for x, y in parts)
+    return all(are_identical(state, x, y) for x, y in parts)
 
 
 def same_parts(a: AbstractValue, b: AbstractValue) -> bool:
@@ -179,7 +179,7 @@ def same_parts(a: AbstractValue, b: AbstractValue) -> bool:
             return (isinstance(a, Choice) and isinstance(b, Choice)) or same_structure(a, b)
 
 
-def are_alike(state: Machine, a: AbstractValue, b: AbstractValue) -> bool:
+def are_equivalent_functions(state: Machine, a: AbstractValue, b: AbstractValue) -> bool:
     """Return True if two functions differ in nothing but the values that they hold."""
     if not isinstance(a, Code) or not same_parts(a, b):
         return False
@@ -188,16 +188,20 @@ def are_alike(state: Machine, a: AbstractValue, b: AbstractValue) -> bool:
     if isinstance(a, FunctionValue) and isinstance(b, FunctionValue):
         if a.borrowed != b.borrowed:
             return False
-        return a.frame is b.frame if a.names is None else _stand_alike(state, a.frame, b.frame)
+        return (
+            a.frame is b.frame
+            if a.names is None
+            else _have_same_enclosing_frames(state, a.frame, b.frame)
+        )
     functions = {BoundValue: components(a)[:1], Choice: components(a)[1:]}.get(type(a), ())
     others = components(b)[-len(functions) :] if isinstance(a, Choice) else components(b)
     return all(
-        is_one_thing(state, x, y) or are_alike(state, x, y)
+        are_identical(state, x, y) or are_equivalent_functions(state, x, y)
         for x, y in zip(functions, others, strict=False)
     )
 
 
-def _stand_alike(state: Machine, a: Frame | None, b: Frame | None) -> bool:
+def _have_same_enclosing_frames(state: Machine, a: Frame | None, b: Frame | None) -> bool:
     """Return True if two frames that have returned had the same around them."""
     while a is not b:
         if a is None or b is None or _is_live(state, a) or _is_live(state, b):
@@ -212,7 +216,7 @@ def _stand_alike(state: Machine, a: Frame | None, b: Frame | None) -> bool:
 
 
 # ------------------------------------------------------------------------- what was read
-def read_around(node: ast.AST, frame: Frame | None) -> Read:
+def free_variables_of(node: ast.AST, frame: Frame | None) -> Read:
     """Return the free variables of a function and of the local functions that it calls."""
     found: Read = []
     seen: set[tuple[int, int]] = set()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 
 from srcad.frontend.domain.access_paths import Step, is_number_index
-from srcad.frontend.domain.layout import Layout, c_order, operands_layout, seen_through, shape_of
+from srcad.frontend.domain.layout import Layout, c_order, layout_of_view, operands_layout, shape_of
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.origins import may_be_array, origin
 from srcad.ir.core import Arg, Const, Value, values_in
 from srcad.ir.disjoint import index_parts
-from srcad.ir.traits import shows_operand
+from srcad.ir.traits import may_alias_operand
 from srcad.types.numeric import Shape
 from srcad.types.sizes import resolved
 
@@ -46,7 +46,7 @@ def _layout_from(state: Machine, value: Value, sources: tuple[Value, ...]) -> La
     shape = shape_of(value)
     if value in state.layouts or shape is None:
         return state.layouts.get(value)
-    if value in state.compact or (not sources and state.lies_close(value)):
+    if value in state.compact or (not sources and state.is_contiguous_argument(value)):
         return c_order(shape)
     found = [state.layouts[source] for source in sources]
     if value not in state.laid_as:
@@ -58,7 +58,7 @@ def _layout_from(state: Machine, value: Value, sources: tuple[Value, ...]) -> La
             if all(_is_as_long(one, shape) for one in sources)
             else None
         )
-    return None if found[0] is None else seen_through(found[0], step, sources[0], value)
+    return None if found[0] is None else layout_of_view(found[0], step, sources[0], value)
 
 
 def _is_as_long(array: Value, shape: Shape) -> bool:
@@ -85,7 +85,7 @@ def _keeps_compact(step: Step) -> bool:
         return all(map(is_number_index, first)) and (
             is_number_index(last) or last == Const(Ellipsis)
         )
-    return shows_operand(step.target, certain=False)
+    return may_alias_operand(step.target, certain=False)
 
 
 def all_compact(state: Machine, args: tuple[Arg, ...]) -> bool:

@@ -211,7 +211,7 @@ def is_stable(value: Any) -> bool:
     return module_of(value).partition(".")[0] in STABLE_MODULES
 
 
-def is_plain_class(value: Any) -> bool:
+def has_default_attributes(value: Any) -> bool:
     """Return True if an object is a class of the user's whose members are found as usual."""
     return type(value) in (type, ABCMeta) and not is_stable(value)
 

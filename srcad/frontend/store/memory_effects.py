@@ -37,7 +37,7 @@ from srcad.ir.traits import (
     is_part,
     is_same,
     is_store,
-    shows_operand,
+    may_alias_operand,
 )
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Opaque, TupleOf
@@ -164,7 +164,7 @@ def _note_view(
     """Note a view of an array; False where the result is none."""
     first = args[0]
     assert isinstance(first, Value)
-    if shows_operand(target, certain=False):
+    if may_alias_operand(target, certain=False):
         view = _is_reshaped_view(state, target, first, args[1:], kwargs, result)
         if view is False and _order(target, args[1:], kwargs) == _C_ORDER:
             state.compact.add(result)
@@ -194,7 +194,7 @@ def _note_step(state: Machine, first: Value, step: Step | None, result: Value) -
     parent = origin(state, first)
     state.origins[result] = Origin(parent.objects, _followed(parent, step))
     if step is not None and first in state.either and not parent.is_exact:
-        state.either[result] = _seen_in_each(state, state.either[first], step, result)
+        state.either[result] = _view_of_each(state, state.either[first], step, result)
     if step is not None:
         state.laid_as[result] = step, (first,)
 
@@ -208,7 +208,7 @@ def flat(state: Machine, array: Value) -> Value:
     return result
 
 
-def _seen_in_each(state: Machine, either: Either, step: Step, result: Value) -> Either:
+def _view_of_each(state: Machine, either: Either, step: Step, result: Value) -> Either:
     """Return a view of an ambiguous value, by the same test."""
 
     def seen(side: Atom) -> Atom:
@@ -217,7 +217,7 @@ def _seen_in_each(state: Machine, either: Either, step: Step, result: Value) -> 
         view, parent = Value(result.type, result.hint), origin(state, side)
         state.origins[view] = Origin(parent.objects, _followed(parent, step))
         if side in state.either:
-            state.either[view] = _seen_in_each(state, state.either[side], step, result)
+            state.either[view] = _view_of_each(state, state.either[side], step, result)
         return view
 
     return Either(either.test, seen(either.left), seen(either.right))
@@ -238,7 +238,7 @@ def _view_step(
         return None
     if target is np.flip and not args and not kwargs and shape_of(first):
         return Step(operator.getitem, (_backward(len(shape_of(first) or ())),))
-    if shows_operand(target):
+    if may_alias_operand(target):
         return Step(target, args, kwargs)
     return None
 

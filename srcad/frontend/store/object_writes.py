@@ -20,7 +20,7 @@ from srcad.frontend.outside import places
 from srcad.frontend.outside.places import is_argument
 from srcad.frontend.store.aliases import element_of, indices_differ, placed
 from srcad.frontend.store.origins import note_version
-from srcad.frontend.store.ownership import refuse_kept
+from srcad.frontend.store.ownership import refuse_memoized
 from srcad.ir.core import Value
 
 
@@ -216,7 +216,7 @@ def _make_others_stale(
 def check_container_owner(state: Machine, box: AbstractValue) -> None:
     """Refuse to write into a container of the surroundings: it would change with every call."""
     if box in state.inactive.kept:
-        refuse_kept(state)
+        refuse_memoized(state)
     if any(box is one for one in state.objects.stopped):
         state.refuse(
             errors.MutationError,

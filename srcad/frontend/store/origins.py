@@ -59,10 +59,10 @@ def note_own(state: Machine, output: Value, *before: Value) -> None:
     holds = frozenset().union(*(origin(state, value).holds for value in before))
     state.origins[output] = Origin(frozenset({output}), (), holds)
     state.began[output] = ownership.with_beginnings(state, objects)
-    note_laid_out(state, output, *before)
+    note_layout_of(state, output, *before)
 
 
-def note_laid_out(state: Machine, value: Value, *others: Atom) -> None:
+def note_layout_of(state: Machine, value: Value, *others: Atom) -> None:
     """Note that a value lies in memory as others do, if they all lie in the same way."""
     arrays = tuple(other for other in others if isinstance(other, Value))
     if len(arrays) == len(others):
@@ -122,7 +122,7 @@ def realised(state: Machine, root: Value, steps: Sequence[Step], hint: str | Non
     return value
 
 
-def seen_from(state: Machine, value: Value) -> tuple[Value, tuple[Step, ...]]:
+def view_path(state: Machine, value: Value) -> tuple[Value, tuple[Step, ...]]:
     """Return the array of which a value certainly is a view, and the steps to the view.
 
     That is known also where nobody knows which array that is.

@@ -14,10 +14,10 @@ def check_owner(state: Machine, objects: frozenset[Value]) -> None:
     """Refuse to write into arrays that others hold; note which are written into."""
     for object_ in with_beginnings(state, objects):
         if is_unowned(state, object_):
-            ask_whose(state)
+            restart_for_ownership(state)
             refuse_shared_write(state)
         if object_ in state.inactive.kept:
-            refuse_kept(state)
+            refuse_memoized(state)
         if object_ in state.outside.given:
             state.refuse(
                 errors.MutationError,
@@ -56,7 +56,7 @@ def is_unowned(state: Machine, object_: Value) -> bool:
     return object_ in state.inactive.unknown
 
 
-def ask_whose(state: Machine) -> None:
+def restart_for_ownership(state: Machine) -> None:
     """Have the calls that were left as they stand read, once, since it matters what they return."""
     if state.inactive.may_open:
         state.inactive.is_open = True
@@ -73,7 +73,7 @@ def refuse_shared_write(state: Machine) -> NoReturn:
     )
 
 
-def refuse_kept(state: Machine) -> NoReturn:
+def refuse_memoized(state: Machine) -> NoReturn:
     """Refuse to write into the result of a memoized function."""
     state.refuse(
         errors.MutationError,

@@ -39,7 +39,7 @@ def is_mapping(box: AbstractValue) -> bool:
     return isinstance(box, RecordValue) and issubclass(box.cls, containers.Mapping)
 
 
-def class_behind(box: RecordValue) -> type:
+def class_of_record(box: RecordValue) -> type:
     """Return the class of the object that a record stands for."""
     return box.cls.stands_for if is_of_library(box) else box.cls  # type: ignore[attr-defined]
 
@@ -56,7 +56,7 @@ def as_mapping(box: DictValue) -> RecordValue:
     return RecordValue(containers.Mapping, FIELDS, (PlacesValue(box.keys), ListValue(box.items)))
 
 
-def alike(a: AbstractValue, b: AbstractValue) -> tuple[AbstractValue, AbstractValue]:
+def with_run_time_keys(a: AbstractValue, b: AbstractValue) -> tuple[AbstractValue, AbstractValue]:
     """Two boxes; where one is a dict of unknown keys, a dict of known ones is as well."""
     if is_mapping(a) and isinstance(b, DictValue):
         return a, as_mapping(b)
@@ -122,7 +122,7 @@ def _call(atom: Atom, hint: str, ops: Sequence[Op]) -> None:
             _call(op.body.results[1 + k], hint, op.body.ops)
 
 
-def opened(state: Machine, box: DictValue) -> RecordValue:
+def as_run_time_dict(state: Machine, box: DictValue) -> RecordValue:
     """Return a dict, under all its names, as one whose keys is known only at run time."""
     names = [n for n, other in state.reachable() if other is box and n.isidentifier()]
     made = RecordValue(containers.Mapping, FIELDS, tuple(map(state.atom, as_mapping(box).items)))  # type: ignore[arg-type]
@@ -140,4 +140,4 @@ def invoked(
 ) -> AbstractValue:
     """Return a method of a dict, as one of whose keys is known only at run time."""
     method = getattr(containers.Mapping, name)
-    return apply(state, BoundValue(Constant(method), (opened(state, box),)), args, kwargs)
+    return apply(state, BoundValue(Constant(method), (as_run_time_dict(state, box),)), args, kwargs)

@@ -20,7 +20,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.prelude import containers
 from srcad.frontend.prelude.deques import Deque
-from srcad.frontend.store.aliases import bury
+from srcad.frontend.store.aliases import mark_untracked
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.ir.traits import calls_operand
@@ -46,7 +46,7 @@ def built(state: Machine, box: Structure | SliceValue | IteratorValue | PlacesVa
             why="a key stands for a place, and these depend on the differentiated arguments.",
             help=("keep the numbers in the values:  d[k] = (x, v)",),
         )
-    bury(state, box)
+    mark_untracked(state, box)
     match box:
         case TupleValue():
             return state.build_tuple(*parts)
@@ -69,7 +69,7 @@ def is_deque(box: AbstractValue) -> bool:
     return isinstance(box, RecordValue) and issubclass(box.cls, Deque)
 
 
-def as_plain(state: Machine, box: AbstractValue) -> AbstractValue:
+def without_library_classes(state: Machine, box: AbstractValue) -> AbstractValue:
     """Return a box for who does not know of these classes: Python's own in their place."""
 
     def change(part: AbstractValue) -> AbstractValue | None:
@@ -81,7 +81,7 @@ def as_plain(state: Machine, box: AbstractValue) -> AbstractValue:
         if issubclass(part.cls, containers.Mapping):
             places, entries, *_ = part.items
             return state.as_dict(places, state.atom(entries), type=OPAQUE)
-        view = state.field(as_plain(state, part.items[0]), part.cls.__name__.lower())
+        view = state.field(without_library_classes(state, part.items[0]), part.cls.__name__.lower())
         return state.apply(view, type=OPAQUE)
 
     return mapped(box, change)

@@ -16,7 +16,7 @@ from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store import ownership
-from srcad.frontend.store.origins import inner_values, note_laid_out, origin
+from srcad.frontend.store.origins import inner_values, note_layout_of, origin
 from srcad.ir.core import Const, Display, Value
 from srcad.types.numeric import INT, Numeric
 from srcad.types.sources import Path, read, spelled
@@ -104,7 +104,7 @@ def _overlaid(state: Machine, group: Sequence[Value], name: str) -> dict[str, Ab
             view = state.emit(step.target, view, *step.args, hint=value.hint)
             steps.append(step)
         state.origins[view] = Origin(frozenset({base}), tuple(steps))
-        note_laid_out(state, view, value)
+        note_layout_of(state, view, value)
         found[value.hint or ""] = view
     state.origins[base] = Origin(frozenset({base}))
     return found

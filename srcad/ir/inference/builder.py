@@ -193,7 +193,7 @@ def _getitem_type(args: tuple[Arg, ...]) -> Type | None:
     return None if first is index else result_type(operator.getitem, (args[0], first), ())
 
 
-def _stays_type(args: tuple[Arg, ...]) -> Type | None:
+def _keeps_type(args: tuple[Arg, ...]) -> Type | None:
     read = result_type(operator.getitem, args, ())
     return Numeric(np.dtype(bool), read.shape, "array") if isinstance(read, Numeric) else None
 
@@ -228,7 +228,7 @@ def _matmul_type(args: tuple[Arg, ...]) -> Type | None:
 
 _BY_FUNCTION: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
     operator.getitem: _getitem_type,
-    runtime.stays: _stays_type,
+    runtime.stays: _keeps_type,
     operator.matmul: _matmul_type,
     np.matmul: _matmul_type,
 }

@@ -158,7 +158,7 @@ def _reshaped(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     if len(free) > 1:
         return None
     for k in free:
-        asked[k] = _left_over(array.shape, [*asked[:k], *asked[k + 1 :]])
+        asked[k] = _remaining_length(array.shape, [*asked[:k], *asked[k + 1 :]])
     known = [fresh_extent() if length is None else length for length in asked]
     return Numeric(array.dtype, tuple(known), "array")
 
@@ -181,7 +181,7 @@ def _is_length(extent: Extent) -> bool:
     return extent == constant_extent(-1) or at_least(extent, 0) is True
 
 
-def _left_over(whole: Shape | None, others: Sequence[Extent | None]) -> Extent | None:
+def _remaining_length(whole: Shape | None, others: Sequence[Extent | None]) -> Extent | None:
     """Return the length of which the product with others is that of a shape.
 
     None if it is not known.
@@ -214,7 +214,7 @@ def _raveled(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     array = argument_type(args[0])
     if not isinstance(array, Numeric):
         return None
-    length = _left_over(array.shape, ())
+    length = _remaining_length(array.shape, ())
     return Numeric(array.dtype, (length or fresh_extent(),), "array")
 
 
@@ -326,7 +326,7 @@ def _broadcast(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     return TupleOf(tuple(Numeric(t.dtype, shape, "array") for t in arrays))
 
 
-def _parted(axis: int | None) -> Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]:
+def _pieces_of_split(axis: int | None) -> Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]:
     """Return the list of arrays that ``np.split`` and its kin return.
 
     None: along the axis asked for.
@@ -363,9 +363,9 @@ _EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
     np.outer: _outer,
     np.size: _size,
     np.broadcast_arrays: _broadcast,
-    np.split: _parted(None),
-    np.array_split: _parted(None),
-    np.hsplit: _parted(1),
-    np.vsplit: _parted(0),
-    np.dsplit: _parted(2),
+    np.split: _pieces_of_split(None),
+    np.array_split: _pieces_of_split(None),
+    np.hsplit: _pieces_of_split(1),
+    np.vsplit: _pieces_of_split(0),
+    np.dsplit: _pieces_of_split(2),
 }

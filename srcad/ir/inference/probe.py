@@ -149,11 +149,11 @@ def _evaluated(extent: Extent, sizes: Sizes) -> int:
     return extent.constant + sum(k * sizes[symbol] for symbol, k in extent.terms)
 
 
-def _stand_in(arg: Arg, sizes: Sizes, run: int, case: Case, *, is_place: bool = False) -> Any:
+def _example_of(arg: Arg, sizes: Sizes, run: int, case: Case, *, is_place: bool = False) -> Any:
     """Return a stand-in for an argument; a place is one that every array has: the first."""
     if isinstance(arg, Display):
         is_place = is_place and arg.kind in ("tuple", "list")
-        parts = [_stand_in(a, sizes, run, case, is_place=is_place) for a in arg.items]
+        parts = [_example_of(a, sizes, run, case, is_place=is_place) for a in arg.items]
         makers: dict[str, Callable[[list[Any]], Any]] = {
             "tuple": tuple,
             "list": list,
@@ -164,12 +164,12 @@ def _stand_in(arg: Arg, sizes: Sizes, run: int, case: Case, *, is_place: bool = 
         return makers[arg.kind](parts)
     if isinstance(arg, Const):
         return arg.value
-    found = _stand_in_of_type(in_case(arg.type, case), sizes, run)
+    found = _example_of_type(in_case(arg.type, case), sizes, run)
     is_int = isinstance(arg.type, Numeric) and arg.type.kind in "iu"
     return found * 0 if is_place and is_int else found
 
 
-def _stand_in_of_type(type_: Type, sizes: Sizes, run: int) -> Any:
+def _example_of_type(type_: Type, sizes: Sizes, run: int) -> Any:
     match type_:
         case Numeric():
             assert type_.shape is not None
@@ -178,9 +178,9 @@ def _stand_in_of_type(type_: Type, sizes: Sizes, run: int) -> Any:
             lengths = tuple(_evaluated(e, sizes) for e in type_.shape)
             return filled(type_, lengths, run)
         case TupleOf(items):
-            return tuple(_stand_in_of_type(t, sizes, run) for t in items)
+            return tuple(_example_of_type(t, sizes, run) for t in items)
         case ListOf(item):
-            return [_stand_in_of_type(item, sizes, run)] * _ITEMS[run]
+            return [_example_of_type(item, sizes, run)] * _ITEMS[run]
         case _:
             raise TypeError("no stand-in")
 
@@ -257,10 +257,10 @@ def _tried(
             outline(
                 target(
                     *[
-                        _stand_in(a, sizes, run, case, is_place=reads and k == 1)
+                        _example_of(a, sizes, run, case, is_place=reads and k == 1)
                         for k, a in enumerate(args)
                     ],
-                    **{name: _stand_in(a, sizes, run, case) for name, a in kwargs},
+                    **{name: _example_of(a, sizes, run, case) for name, a in kwargs},
                 )
             )
             for run, sizes in enumerate(runs)

@@ -457,8 +457,10 @@ def called_once(x):
 
 def test_a_recursive_function_that_reads_a_global_is_read_for_one_call_only(monkeypatch):
     """A global is the same at every call: what was read for the first call serves the others."""
-    counted, read = [], recursion._read_once
-    monkeypatch.setattr(recursion, "_read_once", lambda *args: counted.append(1) or read(*args))
+    counted, read = [], recursion._result_without_recursion
+    monkeypatch.setattr(
+        recursion, "_result_without_recursion", lambda *args: counted.append(1) or read(*args)
+    )
 
     x = np.float64(0.4)
     grad(called_once)(x)

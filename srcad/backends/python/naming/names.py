@@ -15,7 +15,7 @@ from srcad.ir.core import Routine
 from srcad.startup.identifiers import identifier, is_name
 from srcad.startup.records import dataclass, field
 
-_NUMPY_ROOMS = ("linalg", "fft", "random")
+_NUMPY_SUBMODULES = ("linalg", "fft", "random")
 _SHORTER = {"absolute": "abs", "conjugate": "conj"}
 
 
@@ -103,7 +103,7 @@ class Globals:
             return attribute(name_node(self.bind(math, "math")), name)
         if getattr(value, "__module__", None) == "cmath":
             return attribute(name_node(self.bind(sys.modules["cmath"], "cmath")), name)
-        for room in _NUMPY_ROOMS:
+        for room in _NUMPY_SUBMODULES:
             if getattr(getattr(np, room), name, None) is value:
                 return attribute(attribute(self.numpy(), room), name)
         return None

@@ -17,7 +17,7 @@ from srcad.backends.python.plan.statements import (
     defined,
     inner_lists,
 )
-from srcad.backends.python.plan.uses import Uses, integer_key, length_key, trips_key
+from srcad.backends.python.plan.uses import Uses, integer_key, iteration_count_key, length_key
 from srcad.ir.core import Arg, Atom, For, Loop, Value
 
 
@@ -94,7 +94,7 @@ def _are_aligned(op: For, uses: Uses) -> bool:
     source = uses.trips_of.get(op.count) if isinstance(op.count, Value) else None
     if not isinstance(source, For):
         return False
-    counted = trips_key(source, uses)
+    counted = iteration_count_key(source, uses)
     return all(length_key(seq, uses) == counted or seq in source.seqs for seq in op.seqs)
 
 

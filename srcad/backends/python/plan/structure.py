@@ -25,10 +25,10 @@ from srcad.backends.python.plan.statements import (
 from srcad.backends.python.plan.uses import (
     Uses,
     collected_uses,
+    ends_with_known_tag,
     item_readers,
     leaf_tags,
     may_break,
-    tells_tag,
     tuple_width,
 )
 from srcad.ir.core import (
@@ -158,7 +158,7 @@ class Structurer:
         """Return True if a path that leaves before the guard can jump past what the guard holds."""
         index, rest = guard
         left = [Const(BREAK) if k == index else atom for k, atom in enumerate(op.outputs)]
-        return tells_tag(op, index) and terminators.Away(
+        return ends_with_known_tag(op, index) and terminators.Away(
             end, op.outputs, rest, block.results
         ).skips(left)
 

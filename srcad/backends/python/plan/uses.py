@@ -129,7 +129,7 @@ def leaf_tags(atom: Atom, uses: Uses) -> set[int] | None:
     return found
 
 
-def tells_tag(op: If, index: int) -> bool:
+def ends_with_known_tag(op: If, index: int) -> bool:
     """Return True if every path through a conditional ends with a constant tag."""
     for branch in op.blocks:
         tag = branch.results[index]
@@ -138,7 +138,7 @@ def tells_tag(op: If, index: int) -> bool:
         last = branch.ops[-1] if branch.ops else None
         if not isinstance(last, If) or tag not in last.outputs:
             return False
-        if not tells_tag(last, last.outputs.index(tag)):
+        if not ends_with_known_tag(last, last.outputs.index(tag)):
             return False
     return True
 
@@ -151,10 +151,10 @@ def may_break(loop: Loop, uses: Uses) -> bool:
 
 def tag_is_exact(loop: Loop, uses: Uses) -> bool:
     """Return True if the tags of iterations that went on are distinguished."""
-    return not all(_asks_for_exit(reader) for reader in uses.readers.get(loop.outputs[0], ()))
+    return not all(_tests_for_exit(reader) for reader in uses.readers.get(loop.outputs[0], ()))
 
 
-def _asks_for_exit(reader: Reader) -> bool:
+def _tests_for_exit(reader: Reader) -> bool:
     if not isinstance(reader, Call) or reader.target not in _TAG_TESTS or len(reader.args) != 2:
         return False
     bound = reader.args[1]
@@ -212,12 +212,12 @@ def length_key(arg: Arg, uses: Uses) -> Hashable:
     if isinstance(arg, Const):
         return constant_extent(len(arg.value)) if hasattr(arg.value, "__len__") else arg
     if arg in uses.collected_by:
-        return trips_key(uses.collected_by[arg], uses)
+        return iteration_count_key(uses.collected_by[arg], uses)
     if arg in uses.taken_from and isinstance(arg.type, ListOf):
         return _row_length(arg, uses)
     grown = _grown_by(arg, uses)
     if grown is not None:
-        return trips_key(grown, uses)
+        return iteration_count_key(grown, uses)
     if isinstance(arg.type, Numeric) and arg.type.shape:
         extent = resolved(arg.type.shape[0])
         return uses.stacked.get(extent, extent)
@@ -280,7 +280,7 @@ def integer_key(arg: Arg, uses: Uses) -> Hashable:
     if isinstance(arg, Display):
         return (arg.kind, *arg.items)
     if arg in uses.trips_of:
-        return trips_key(uses.trips_of[arg], uses)
+        return iteration_count_key(uses.trips_of[arg], uses)
     measured = measured_sequence(arg, uses)
     if measured is not None:
         return length_key(measured, uses)
@@ -303,14 +303,14 @@ def measured_sequence(arg: Arg, uses: Uses) -> Value | None:
     return None
 
 
-def trips_key(loop: Loop, uses: Uses) -> Hashable:
+def iteration_count_key(loop: Loop, uses: Uses) -> Hashable:
     """Return the length key of the number of iterations of a loop, computed once per loop."""
     if loop not in uses.trips:
-        uses.trips[loop] = _trips_key(loop, uses)
+        uses.trips[loop] = _iteration_count_key(loop, uses)
     return uses.trips[loop]
 
 
-def _trips_key(loop: Loop, uses: Uses) -> Hashable:
+def _iteration_count_key(loop: Loop, uses: Uses) -> Hashable:
     if isinstance(loop, For) and not may_break(loop, uses):
         if loop.count is not None:
             counted = integer_key(loop.count, uses)
