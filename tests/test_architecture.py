@@ -6,15 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests import house as figures
-from tests.house import all_statements, statements
+from tests import architecture as figures
+from tests.architecture import all_statements, statements
 
 ROOT = Path(__file__).resolve().parent.parent
-HOUSE = ROOT / "srcad"
-FILES = sorted(HOUSE.rglob("*.py"))
+SOURCE = ROOT / "srcad"
+FILES = sorted(SOURCE.rglob("*.py"))
 
-# Lowest floor first; a module imports from its own floor or from a lower one.
-FLOORS = [
+# Lowest layer first; a module imports from its own layer or from a lower one.
+LAYERS = [
     {"startup", "errors"},
     {"types"},
     {"runtime"},
@@ -53,19 +53,19 @@ def module_name(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def room(name: str) -> str:
+def top_level(name: str) -> str:
     """The first part of a module's name after the package's."""
     parts = name.split(".")
     return parts[1] if len(parts) > 1 else "__init__"
 
 
-def floor(name: str) -> int:
-    """The floor on which a module stands."""
-    return next(k for k, rooms in enumerate(FLOORS) if room(name) in rooms)
+def layer(name: str) -> int:
+    """The layer on which a module stands."""
+    return next(k for k, names in enumerate(LAYERS) if top_level(name) in names)
 
 
 MODULES = {module_name(file): file for file in FILES}
-TREES = figures.this_house().trees
+TREES = figures.this_package().trees
 
 
 @functools.cache
@@ -99,9 +99,9 @@ def imports(name: str, *, inner: bool = False) -> list[tuple[str, int]]:
 
 
 def test_every_room_has_a_floor():
-    known = set().union(*FLOORS)
+    known = set().union(*LAYERS)
 
-    assert {room(name) for name in MODULES} - {"__init__"} <= known
+    assert {top_level(name) for name in MODULES} - {"__init__"} <= known
 
 
 def test_a_module_imports_nothing_from_above():
@@ -110,7 +110,7 @@ def test_a_module_imports_nothing_from_above():
         for name in MODULES
         if name not in LAZY
         for other, line in imports(name)
-        if other != "srcad" and floor(other) > floor(name)
+        if other != "srcad" and layer(other) > layer(name)
     ]
 
     assert not upward
@@ -122,25 +122,25 @@ def test_the_table_of_rules_knows_no_compiler():
     assert not [
         f"{name}:{line} imports {other}"
         for name in MODULES
-        if room(name) == "rules"
+        if top_level(name) == "rules"
         for other, line in imports(name)
-        if room(other) not in known
+        if top_level(other) not in known
     ]
 
 
 def test_a_folder_of_the_front_end_imports_nothing_from_above():
-    house = figures.this_house()
+    package = figures.this_package()
 
     def height(name: str) -> int:
         parts = name.split(".")
         if parts[:2] != ["srcad", "frontend"]:
             return -1
-        inner = len(parts) > 3 or name in house.packages()
+        inner = len(parts) > 3 or name in package.packages()
         return FRONTEND_FLOORS.index(parts[2]) if inner else len(FRONTEND_FLOORS)
 
     upward = [
         f"{name} imports {other}"
-        for name, others in figures.imports(house).items()
+        for name, others in figures.imports(package).items()
         if name.startswith("srcad.frontend.")
         for other in others
         if height(other) > height(name)
@@ -229,12 +229,12 @@ def registers_handlers(name: str) -> bool:
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id in DECORATORS
-        for node in figures.this_house().nodes[name]
+        for node in figures.this_package().nodes[name]
     )
 
 
 def test_handlers_imports_every_module_that_registers_one():
-    imported = figures.imports(figures.this_house())["srcad.frontend.handlers"]
+    imported = figures.imports(figures.this_package())["srcad.frontend.handlers"]
     machine = "srcad.frontend.machine."  # below the handlers, which import it
 
     registering = {

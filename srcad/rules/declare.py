@@ -37,7 +37,7 @@ import numpy as np
 
 from srcad.errors import RuleError
 from srcad.rules.formulas import Place, check_arity, declare_twin, formula_of_twin
-from srcad.rules.registry import HOUSE, add, add_memory, lookup, qualified_name
+from srcad.rules.registry import PACKAGE, add, add_memory, lookup, qualified_name
 from srcad.rules.row import Kind, Kinks, Memory, Rule, Samples, refuse_markers_inside
 from srcad.startup.records import replace
 from srcad.startup.short_tracebacks import short_traceback
@@ -232,7 +232,7 @@ def nondifferentiable(*targets: Any, memory: Memory | None = None, override: boo
     with short_traceback():
         frame = sys._getframe(1)
         file, line = frame.f_code.co_filename, frame.f_lineno
-        shipped = str(frame.f_globals.get("__name__")).startswith(f"{HOUSE}.")
+        shipped = str(frame.f_globals.get("__name__")).startswith(f"{PACKAGE}.")
         for target in targets:
             if not isinstance(target, type):
                 _refuse_target(target)
@@ -319,7 +319,7 @@ def _row(
     if unknown or not chosen:
         what = f"{unknown[0]!r} is no parameter" if unknown else "nothing to differentiate for"
         raise RuleError(f"{what} in the rule '{function.__name__}'", where=_place(function))
-    shipped = str(function.__module__).startswith(f"{HOUSE}.")
+    shipped = str(function.__module__).startswith(f"{PACKAGE}.")
     traits["memory"] = traits["memory"] or _usual_memory(shipped)
     return Rule(
         target=target,

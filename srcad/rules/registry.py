@@ -23,7 +23,7 @@ from srcad.startup.records import replace
 Helper = TypeVar("Helper", bound=Callable[..., Any])
 
 
-HOUSE = __name__.partition(".")[0]
+PACKAGE = __name__.partition(".")[0]
 _PACKAGE = __name__.rpartition(".")[0]
 _table: dict[Any, Rule] = {}
 _memories: dict[Any, Memory] = {}  # of functions without a rule

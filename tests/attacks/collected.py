@@ -15,21 +15,21 @@ from tests.attacks import (
     zero_dimensional,
 )
 
-_ROOMS = (
+_MODULES = (
     zero_dimensional, unread_calls, changing_code, last_digits, calls_and_options,
     containers_and_objects,
 )  # fmt: skip
 
 
-def _attacks(room: ModuleType) -> dict[str, Callable[[], Any]]:
-    short = room.__name__.rpartition(".")[2]
+def _attacks(module: ModuleType) -> dict[str, Callable[[], Any]]:
+    short = module.__name__.rpartition(".")[2]
     return {
         f"{short}.{name}": found
-        for name, found in vars(room).items()
+        for name, found in vars(module).items()
         if isinstance(found, FunctionType)
-        and found.__module__ == room.__name__
+        and found.__module__ == module.__name__
         and not name.startswith("_")
     }
 
 
-ATTACKS = {name: attack for room in _ROOMS for name, attack in _attacks(room).items()}
+ATTACKS = {name: attack for module in _MODULES for name, attack in _attacks(module).items()}

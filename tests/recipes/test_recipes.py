@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests import house
+from tests import architecture
 from tests.recipes.change import ROOT, changes, copies, write
 from tests.recipes.runner import tried
 
@@ -52,5 +52,5 @@ def test_all_changes_together_make_no_circle_of_imports(tmp_path):
     for change in others:
         write(change, after)
 
-    graph = house.imports(house.House.read(after / "srcad"))
-    assert house.circles(graph) == []
+    graph = architecture.imports(architecture.Package.read(after / "srcad"))
+    assert architecture.circles(graph) == []

@@ -274,7 +274,7 @@ class Program:
         """Write both functions; nothing is compiled before it is needed."""
         target, args, kwargs = call
         operands: list[Any] = []
-        room: dict[str, Any] = {"np": np, "target": target, "inf": np.inf, "nan": np.nan}
+        namespace: dict[str, Any] = {"np": np, "target": target, "inf": np.inf, "nan": np.nan}
 
         def written(place: int | str, given: Any) -> str:
             if spellings._is_operand(target, place, given):
@@ -282,8 +282,8 @@ class Program:
                 return f"x{len(operands) - 1}"
             text = spellings._text(given)
             if text is None:
-                text = f"OTHER{len(room)}"
-                room[text] = given
+                text = f"OTHER{len(namespace)}"
+                namespace[text] = given
             return text
 
         inputs = [written(k, a) for k, a in enumerate(args)]
@@ -296,10 +296,10 @@ class Program:
         self.is_undefined_if_empty = is_diagonal or target in inverse
         self.operands: Operands = tuple(operands)
         self.rank = len(operands)
-        self._room = room
+        self._globals = namespace
         self._call = spellings._call_text(target, inputs)
         takes = ", ".join(f"x{k}" for k in range(self.rank))
-        self.g = _function("g", f"def g({takes}):\n    return {self._call}\n", room)
+        self.g = _function("g", f"def g({takes}):\n    return {self._call}\n", namespace)
         self._totals: dict[str, Derivatives] = {}
 
     def of(self, y: Any) -> Derivatives | None:
@@ -323,7 +323,7 @@ class Program:
         if text not in self._totals:
             takes = [f"x{k}" for k in range(self.rank)] + [f"u{k}" for k in range(count)]
             source = f"def f({', '.join(takes)}):\n    y = {self._call}\n    return {text}\n"
-            self._totals[text] = Derivatives(_function("f", source, self._room), self.rank)
+            self._totals[text] = Derivatives(_function("f", source, self._globals), self.rank)
         return self._totals[text]
 
 
@@ -399,12 +399,12 @@ _NUMBERS = itertools.count()
 
 
 def _function(name: str, text: str, names: dict[str, Any]) -> Callable[..., Any]:
-    room = types.ModuleType("proof")
-    room.__dict__.update(names)
+    namespace = types.ModuleType("proof")
+    namespace.__dict__.update(names)
     file = f"<proof {next(_NUMBERS)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    exec(compile(text, file, "exec"), room.__dict__)
-    made: Callable[..., Any] = getattr(room, name)
+    exec(compile(text, file, "exec"), namespace.__dict__)
+    made: Callable[..., Any] = getattr(namespace, name)
     return made
 
 
@@ -1231,9 +1231,9 @@ def _special_modes(program: Program, operands: Operands) -> Outcome:
 
 def _kinks(row: Any) -> Iterator[Check]:
     """Agreed derivatives at special points, in both modes, of numbers and of arrays."""
-    from srcad.rules import twins
+    from srcad.rules import formulas
 
-    if isinstance(row.kinks, dict) and row.target not in set(vars(twins.TWINS).values()):
+    if isinstance(row.kinks, dict) and row.target not in set(vars(formulas.TWINS).values()):
         forms = {"float": float} if is_on_numbers(row.target) else FORMS
         for point, slopes in row.kinks.items():
             operands = point if isinstance(point, tuple) else (point,)

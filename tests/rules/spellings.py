@@ -211,19 +211,19 @@ def _total(result: Any) -> str:
 
 
 def _compiled(text: str, target: Any, value: Any, outside: dict[str, Any]) -> Callable[..., Any]:
-    room = types.ModuleType("options")
+    namespace = types.ModuleType("options")
     settings = Settings()
     settings.option = value
-    room.__dict__.update(outside, np=np, target=target, OPTION=value, SETTINGS=settings)
-    room.__dict__.update(TABLE={"option": value}, functools=functools, inf=np.inf)
+    namespace.__dict__.update(outside, np=np, target=target, OPTION=value, SETTINGS=settings)
+    namespace.__dict__.update(TABLE={"option": value}, functools=functools, inf=np.inf)
     text = (
         f"{text}\n\ndef given():\n    return OPTION\n\n\n"
         "@functools.cache\ndef kept():\n    return OPTION\n"
     )
-    name = f"<options {id(room)}>"
+    name = f"<options {id(namespace)}>"
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    exec(compile(text, name, "exec"), room.__dict__)
-    f: Callable[..., Any] = room.f
+    exec(compile(text, name, "exec"), namespace.__dict__)
+    f: Callable[..., Any] = namespace.f
     return f
 
 
@@ -350,12 +350,12 @@ def _squares(gradient: Any) -> Callable[..., Any]:
         "        total = total + np.sum(bar * bar)\n"
         "    return total\n"
     )
-    room = types.ModuleType("squares")
-    room.__dict__.update(np=np, gradient=gradient)
-    name = f"<squares {id(room)}>"
+    namespace = types.ModuleType("squares")
+    namespace.__dict__.update(np=np, gradient=gradient)
+    name = f"<squares {id(namespace)}>"
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    exec(compile(text, name, "exec"), room.__dict__)
-    made: Callable[..., Any] = room.squares
+    exec(compile(text, name, "exec"), namespace.__dict__)
+    made: Callable[..., Any] = namespace.squares
     return made
 
 

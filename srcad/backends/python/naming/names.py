@@ -103,9 +103,9 @@ class Globals:
             return attribute(name_node(self.bind(math, "math")), name)
         if getattr(value, "__module__", None) == "cmath":
             return attribute(name_node(self.bind(sys.modules["cmath"], "cmath")), name)
-        for room in _NUMPY_SUBMODULES:
-            if getattr(getattr(np, room), name, None) is value:
-                return attribute(attribute(self.numpy(), room), name)
+        for submodule in _NUMPY_SUBMODULES:
+            if getattr(getattr(np, submodule), name, None) is value:
+                return attribute(attribute(self.numpy(), submodule), name)
         return None
 
     def numpy(self) -> ast.expr:

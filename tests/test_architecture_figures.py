@@ -1,10 +1,10 @@
-"""The figures of the house count what they say, on small houses."""
+"""The figures of the package count what they say, on small packages."""
 
 import pytest
 
-from tests.house import (
+from tests.architecture import (
     Figure,
-    House,
+    Package,
     callable_fields,
     circles,
     folders,
@@ -12,15 +12,15 @@ from tests.house import (
     imports,
     main,
     mutual,
-    this_house,
+    this_package,
     users_of_primitives,
 )
 
 
-def house(**texts):
-    """A house whose modules are named without the package; ``__`` stands for a dot."""
+def package(**texts):
+    """A package whose modules are named without the package; ``__`` stands for a dot."""
     named = {f"h.{name.replace('__', '.')}": text for name, text in texts.items()}
-    return House("h", {"h": "", **named})
+    return Package("h", {"h": "", **named})
 
 
 @pytest.mark.parametrize(
@@ -35,15 +35,15 @@ def house(**texts):
     ],
 )
 def test_an_import_counts_wherever_it_stands(text):
-    assert imports(house(a=text, b=""))["h.a"] == {"h.b"}
+    assert imports(package(a=text, b=""))["h.a"] == {"h.b"}
 
 
 def test_what_is_not_of_the_house_does_not_count():
-    assert imports(house(a="import os\nfrom numpy import b\nx = 'b'", b=""))["h.a"] == set()
+    assert imports(package(a="import os\nfrom numpy import b\nx = 'b'", b=""))["h.a"] == set()
 
 
 def test_a_module_does_not_import_the_package_it_is_in():
-    assert imports(house(a="from h import name"))["h.a"] == set()
+    assert imports(package(a="from h import name"))["h.a"] == set()
 
 
 def test_a_circle_is_found_with_all_its_modules():
@@ -57,19 +57,19 @@ def test_a_line_of_imports_is_no_circle():
 
 
 def test_two_folders_import_each_other_through_other_modules():
-    made = house(p="", q="", p__a="from h.q import b", p__c="", q__b="", q__d="from h.p import c")
+    made = package(p="", q="", p__a="from h.q import b", p__c="", q__b="", q__d="from h.p import c")
 
     assert mutual(folders(made, imports(made))) == ["h.p h.q"]
 
 
 def test_modules_at_top_level_stand_for_themselves():
-    made = house(p="", p__a="from h import low", low="", high="from h.p import a")
+    made = package(p="", p__a="from h import low", low="", high="from h.p import a")
 
     assert mutual(folders(made, imports(made))) == []
 
 
 def test_a_name_is_handed_on_by_either_spelling():
-    made = house(
+    made = package(
         low="def f(): ...\ndef g(): ...",
         a="from h.low import f, g\n__all__ = ['f']",
         b="from h.low import g as g",
@@ -80,13 +80,13 @@ def test_a_name_is_handed_on_by_either_spelling():
 
 
 def test_fields_that_hold_functions_are_found():
-    made = house(a="class Session:\n    n: int = 0\n    f: Callable[..., int] | None = None")
+    made = package(a="class Session:\n    n: int = 0\n    f: Callable[..., int] | None = None")
 
     assert callable_fields(made) == ["Session.f"]
 
 
 def test_users_of_a_primitive_are_found_by_either_spelling():
-    made = house(
+    made = package(
         prim="def item(): ...\ndef field(): ...",
         a="from h import prim\nprim.item",
         b="from h.prim import item as i",
@@ -96,7 +96,7 @@ def test_users_of_a_primitive_are_found_by_either_spelling():
 
 
 def test_a_primitive_is_named_by_its_text_and_where_it_only_gets_its_row():
-    made = house(
+    made = package(
         prim="def item(): ...\nstored = Row()(writes.stored)",
         a="from h import prim\ngetattr(prim, 'item')\nprim.stored",
         b="getattr(other, 'item')",
@@ -114,7 +114,7 @@ def test_a_figure_says_whether_its_target_is_met():
     assert str(Figure("files", 4, 3, "here")).split() == ["!", "4", "<=", "3", "files", "here"]
 
 
-def test_the_figures_of_this_house_are_printed(capsys):
+def test_the_figures_of_this_package_are_printed(capsys):
     main()
 
     out = capsys.readouterr().out
@@ -123,7 +123,7 @@ def test_the_figures_of_this_house_are_printed(capsys):
 
 
 def test_no_modules_or_folders_import_each_other():
-    graph = imports(this_house())
+    graph = imports(this_package())
 
     assert circles(graph) == []
-    assert mutual(folders(this_house(), graph)) == []
+    assert mutual(folders(this_package(), graph)) == []

@@ -1,4 +1,4 @@
-"""``python -m tests.house``: figures of the house, each beside its target.
+"""``python -m tests.architecture``: figures of the package, each beside its target.
 
 Imports are counted wherever they stand: at the margin, under ``TYPE_CHECKING``, in a function, and
 as the name of a module in a string, which is how modules are loaded later.  The figures are
@@ -22,7 +22,7 @@ Graph = dict[str, set[str]]
 
 
 @dataclass(frozen=True)
-class House:
+class Package:
     """The modules of a package, by dotted name: a package stands for its ``__init__``."""
 
     name: str
@@ -39,13 +39,13 @@ class House:
         return {name: list(ast.walk(tree)) for name, tree in self.trees.items()}
 
     @staticmethod
-    def read(folder: Path) -> House:
+    def read(folder: Path) -> Package:
         """The package in a folder."""
         texts = {}
         for file in sorted(folder.rglob("*.py")):
             parts = file.relative_to(folder.parent).with_suffix("").parts
             texts[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file.read_text()
-        return House(folder.name, texts)
+        return Package(folder.name, texts)
 
     def packages(self) -> set[str]:
         """The packages, itself included."""
@@ -73,18 +73,18 @@ class Figure:
 
 
 # ------------------------------------------------------------------------------- imports
-def imports(house: House) -> Graph:
-    """The modules of the house that each module imports, in whatever way.
+def imports(package: Package) -> Graph:
+    """The modules of the package that each module imports, in whatever way.
 
     A package is not imported by its own modules, nor by `from package import module`.
     """
     return {
         name: {
             other
-            for other in imported(nodes, house.texts)
+            for other in imported(nodes, package.texts)
             if other != name and not name.startswith(f"{other}.")
         }
-        for name, nodes in house.nodes.items()
+        for name, nodes in package.nodes.items()
     }
 
 
@@ -141,9 +141,9 @@ def _reachable(graph: Graph, start: str) -> set[str]:
     return seen
 
 
-def folders(house: House, graph: Graph) -> Graph:
+def folders(package: Package, graph: Graph) -> Graph:
     """The same between folders; a module at top level stands for itself."""
-    packages = house.packages() - {house.name}
+    packages = package.packages() - {package.name}
 
     def folder(name: str) -> str:
         above = name.rpartition(".")[0]
@@ -160,16 +160,16 @@ def mutual(graph: Graph) -> list[str]:
     return [f"{a} {b}" for a in sorted(graph) for b in sorted(graph[a]) if a < b and a in graph[b]]
 
 
-def handed_on(house: House) -> list[str]:
-    """The names that a module offers and another one of the house has made.
+def handed_on(package: Package) -> list[str]:
+    """The names that a module offers and another one of the package has made.
 
     A package's ``__init__`` may: it is the package's door.
     """
     return [
         f"{name}.{offered}"
-        for name, nodes in house.nodes.items()
-        if name not in house.packages()
-        for offered in sorted(_offered(nodes) & _taken(house, nodes) | _renamed(house, nodes))
+        for name, nodes in package.nodes.items()
+        if name not in package.packages()
+        for offered in sorted(_offered(nodes) & _taken(package, nodes) | _renamed(package, nodes))
     ]
 
 
@@ -182,29 +182,29 @@ def _offered(nodes: Iterable[ast.AST]) -> set[str]:
     }
 
 
-def _taken(house: House, nodes: Iterable[ast.AST]) -> set[str]:
-    return {alias.asname or alias.name for alias in _of_house(house, nodes)}
+def _taken(package: Package, nodes: Iterable[ast.AST]) -> set[str]:
+    return {alias.asname or alias.name for alias in _of_package(package, nodes)}
 
 
-def _renamed(house: House, nodes: Iterable[ast.AST]) -> set[str]:
-    return {alias.name for alias in _of_house(house, nodes) if alias.asname == alias.name}
+def _renamed(package: Package, nodes: Iterable[ast.AST]) -> set[str]:
+    return {alias.name for alias in _of_package(package, nodes) if alias.asname == alias.name}
 
 
-def _of_house(house: House, nodes: Iterable[ast.AST]) -> list[ast.alias]:
+def _of_package(package: Package, nodes: Iterable[ast.AST]) -> list[ast.alias]:
     return [
         alias
         for node in nodes
-        if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == house.name
+        if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == package.name
         for alias in node.names
     ]
 
 
 # ------------------------------------------------------------------------ state, primitives
-def callable_fields(house: House) -> list[str]:
+def callable_fields(package: Package) -> list[str]:
     """The fields of the interpreter's state that hold functions."""
     return [
         f"{node.name}.{ast.unparse(field.target)}"
-        for tree in house.trees.values()
+        for tree in package.trees.values()
         for node in tree.body
         if isinstance(node, ast.ClassDef) and node.name in STATE
         for field in node.body
@@ -213,15 +213,15 @@ def callable_fields(house: House) -> list[str]:
 
 
 def users_of_primitives(
-    house: House, module: str = PRIMITIVES, meanings: str = MEANINGS
+    package: Package, module: str = PRIMITIVES, meanings: str = MEANINGS
 ) -> dict[str, set[str]]:
     """The modules that name each primitive: by attribute, import or the text of its name.
 
     The modules that define them are not counted.
     """
     shorts = {name.rpartition(".")[2] for name in (module, meanings)}
-    users: dict[str, set[str]] = {name: set() for name in _defined(house.trees[module])}
-    for name, nodes in house.nodes.items():
+    users: dict[str, set[str]] = {name: set() for name in _defined(package.trees[module])}
+    for name, nodes in package.nodes.items():
         for node in nodes:
             match node:
                 case ast.Attribute(value=ast.Name(id=found), attr=primitive) if found in shorts:
@@ -248,46 +248,35 @@ def _defined(tree: ast.Module) -> Iterator[str]:
 
 
 # ------------------------------------------------------------------------------- figures
-def figures(house: House) -> list[Figure]:
-    """All figures of a house."""
-    graph = imports(house)
+def figures(package: Package) -> list[Figure]:
+    """All figures of a package."""
+    graph = imports(package)
     knots = circles(graph)
-    pairs = mutual(folders(house, graph))
-    state, handed = callable_fields(house), handed_on(house)
+    pairs = mutual(folders(package, graph))
+    state, handed = callable_fields(package), handed_on(package)
     return [
-        _top_level(house),
+        _top_level(package),
         Figure("modules in import circles", sum(map(len, knots)), 0,
                _listed(f"{len(knot)} with {min(knot)}" for knot in knots)),
         Figure("pairs of folders that import each other", len(pairs), 0, _listed(pairs)),
         Figure("callable fields of the interpreter's state", len(state), 0, _listed(state)),
         Figure("names handed on by who did not make them", len(handed), 0, _listed(handed)),
-        *_sizes(house),
-        _primitives(house),
+        _primitives(package),
         _fan_out(graph),
     ]  # fmt: skip
 
 
-def _top_level(house: House) -> Figure:
-    inner = house.packages() - {house.name}
-    found = [name for name in house.texts if name not in inner and name.count(".") < 2]
+def _top_level(package: Package) -> Figure:
+    inner = package.packages() - {package.name}
+    found = [name for name in package.texts if name not in inner and name.count(".") < 2]
     return Figure("modules at top level", len(found), 9)
 
 
-def _sizes(house: House) -> list[Figure]:
-    lines = {name: len(text.splitlines()) for name, text in house.texts.items()}
-    long = [name for name, count in lines.items() if count >= 395]
-    above = [name for name, count in lines.items() if count > 350]
-    return [
-        Figure("files of 395 lines or more", len(long), 0, _listed(long)),
-        Figure("files of more than 350 lines", len(above), 15),
-    ]
-
-
-def _primitives(house: House) -> Figure:
-    users = users_of_primitives(house)
+def _primitives(package: Package) -> Figure:
+    users = users_of_primitives(package)
     many = sorted((name for name in users if len(users[name]) > 4), key=lambda n: -len(users[n]))
     where = _listed(f"{name} {len(users[name])}" for name in many)
-    return Figure("primitives named in more than 4 files", len(many), 0, where)
+    return Figure("primitives named in more than 4 files", len(many), None, where)
 
 
 def _fan_out(graph: Graph) -> Figure:
@@ -303,14 +292,14 @@ def _listed(names: Iterable[str]) -> str:
 
 
 @functools.cache
-def this_house() -> House:
+def this_package() -> Package:
     """The package whose tests these are, read once."""
-    return House.read(ROOT / "srcad")
+    return Package.read(ROOT / "srcad")
 
 
 def main() -> None:
     """Print the figures."""
-    found = figures(this_house())
+    found = figures(this_package())
     print(*found, sep="\n")
     missed = [figure for figure in found if not figure.is_met]
     print(f"\n{len(missed)} of {len(found)} targets are missed")
