@@ -352,7 +352,7 @@ def of_any_phase(bar: Any, change: Any) -> Any:
         raise UnsupportedTypeError(
             "the result depends on the phases of complex eigenvectors or singular vectors",
             why="a matrix does not determine them: NumPy returns one choice of many.",
-            help="use what does not change with the phases:  np.abs(v) ** 2, v @ v.conj().T",
+            help="use a function independent of the phases:  np.abs(v) ** 2, v @ v.conj().T",
         )
     return bar
 
@@ -366,7 +366,7 @@ def numeric(value: Any, *, sparse: bool = False) -> None:
         return
     raise UnsupportedTypeError(
         f"cannot differentiate through an operation with a {label(cls)!r}",
-        why="only its class knows what the operation does.",
+        why="its class defines the operation.",
         help=(
             "make it an array first:  np.asarray(...)",
             "or make the object in the differentiated function itself",
@@ -391,7 +391,7 @@ def no_array(value: Any) -> None:
     """Refuse to change an array in place that may have unknown owners."""
     if isinstance(value, np.ndarray):
         raise MutationError(
-            "cannot tell whose array is changed in place",
+            "cannot tell which array is changed in place",
             why="it comes from a call that srcad does not read, and may go by other names, too.",
             help=("take a copy of it first:  y = np.array(y)", "or write it out:  y = y + other"),
         )

@@ -355,7 +355,7 @@ def _refuse_with_sparse(*, has_aux: bool, holomorphic: bool, by_rows: bool = Fal
     if has_aux:
         raise OptionError(
             "a sparse matrix of derivatives comes without aux",
-            help="leave out has_aux=True, and compute what else is needed by another call",
+            help="leave out has_aux=True, and compute the other results by another call",
         )
     if by_rows:
         raise OptionError(

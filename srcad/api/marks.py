@@ -124,7 +124,7 @@ def _names(state: Machine, item: ast.withitem) -> tuple[ast.Name, ast.Name]:
     if len(given) != 1 or count != 1 or not isinstance(target, ast.Name):
         return _refuse_form(state, call, "the cotangent of one variable has a name inside.")
     if not isinstance(given[0], ast.Name):
-        return _refuse_form(state, call, "what is made of a variable from here on counts.")
+        return _refuse_form(state, call, "only uses of a variable after this line count.")
     return given[0], target
 
 
@@ -175,7 +175,7 @@ def _refuse_effects(state: Machine, made: ast.FunctionDef, target: str) -> None:
                 inner,
                 f"bind the variable {name!r}",
                 f"use another name than {name!r}",
-                "collect what is seen in a list:  seen.append(x_bar)",
+                "collect the values in a list:  seen.append(x_bar)",
             )
 
 

@@ -107,7 +107,7 @@ def _refuse_unread(state: Machine, name: str, place: OutsidePlace, ops: Sequence
     state.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot differentiate by the variable {name!r}{by} that srcad does not read",
-        why="the derivative would miss what it does with it.",
+        why="the derivative would miss its effect on the variable.",
         help=(f"make it a parameter:  def f(..., {name}): ...",),
     )
 

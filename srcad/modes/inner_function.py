@@ -365,7 +365,7 @@ class InnerFunction:
         return self.state.refuse(
             errors.NonScalarOutputError,
             "has_aux=True needs a function that returns a pair",
-            help=("return what is differentiated and the rest:  return y, aux",),
+            help=("return the differentiated part and the rest:  return y, aux",),
         )
 
     def _escaping(self) -> list[Value]:

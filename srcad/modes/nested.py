@@ -54,7 +54,7 @@ class Given:
             return self.kwargs["function"]
         return state.refuse(
             errors.UnsupportedSyntaxError,
-            "cannot tell what is differentiated",
+            "cannot tell which function is differentiated",
             help=("pass the function first",),
         )
 
@@ -194,7 +194,7 @@ def refuse_check(state: Machine) -> NoReturn:
     state.refuse(
         errors.UnsupportedSyntaxError,
         "cannot check an inner gradient for infinities",
-        why="what it computes is a part of what the outer one differentiates.",
+        why="its result is a part of the function that the outer one differentiates.",
         help=("give check_finite=True to the outermost gradient",),
     )
 

@@ -182,7 +182,7 @@ def _pair(function: Function, builder: Builder) -> tuple[Atom, Atom]:
             f"has_aux=True needs {function.name!r} to return a pair (y, aux), and it returns "
             f"{describe_result(type_, result)}",
             where=function.where,
-            help="return what is differentiated and the rest:  return y, aux",
+            help="return the differentiated part and the rest:  return y, aux",
         )
     made = next((op for op in function.block.ops if result in op.results), None)
     if isinstance(made, Call) and is_structure(made.target):

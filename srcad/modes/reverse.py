@@ -248,7 +248,7 @@ def _refusal(made: Function, argument: str, type_: Type) -> SrcadError:
             where=made.where,
             why=f"it is not taken apart into its attributes: {closed}"
             if of_user
-            else "srcad differentiates by numbers, arrays of numbers and what holds these.",
+            else "srcad differentiates by numbers, arrays of numbers and containers of these.",
             help="differentiate by its arrays:  def f(W): ...  with the object made of W inside"
             if of_user
             else "pass its numbers as an array of numbers:  np.asarray(x, float)",

@@ -94,7 +94,7 @@ def _leaves(scope: BatchedScope, op: Call, y: Value, type_: Type, tree: Activity
             raise UnsupportedTypeError(
                 f"cannot take several directions at once through {target_name(op.target)!r}",
                 where=op.where,
-                why="a part of what it returns is no number.",
+                why="a part of its result is not a number.",
                 help="use srcad.pullback or srcad.jvp, one direction at a time",
             )
     elif isinstance(type_, TupleOf):

@@ -269,7 +269,7 @@ def refuse_saved(op: Call, rule: Rule) -> NoReturn:
     raise UnsupportedTypeError(
         f"a second derivative needs that of what {qualified_name(rule.about)} saves for its rule",
         where=op.where,
-        why="the rule says how the result changes, not how what is saved does.",
+        why="the rule has the derivative of the result, not that of the saved values.",
         help="register a rule that saves nothing:  @srcad.rules.adjoint(f)",
     )
 
@@ -282,7 +282,7 @@ def unwritten(op: Call, rule: Rule, problem: SrcadError) -> SrcadError:
     return type(problem)(
         f"cannot write the derivative of {qualified_name(op.target)} before the call{function}",
         where=op.where,
-        why="what is known of its arguments by then says too little of them.",
+        why="the types of its arguments are not known well enough there.",
         help=(
             "write its options out, or pass them as arguments of the function",
             "or treat the result as a constant:  srcad.stop_gradient(...)",
@@ -349,7 +349,7 @@ def missing_rule(scope: ReverseScope, op: Call) -> SrcadError:
     if joins_keys(op.target):
         where = op.where or scope.sweep.primal.where
         return UnsupportedTypeError(
-            "cannot differentiate through a dict whose keys only the call knows"
+            "cannot differentiate through a dict whose keys are known only at run time"
             + (f" in {where.function!r}" if where else ""),
             where=where,
             why="it is returned, or given to what srcad does not read.",

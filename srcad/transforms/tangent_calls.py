@@ -368,7 +368,7 @@ def _push_store(forward: ForwardScope, op: Call) -> Tangent:
     scope = forward.scope
     if is_of_integers(op.result.type):
         raise UnsupportedTypeError(
-            "forward mode does not follow what is written into an array of integers",
+            "forward mode does not follow values that are written into an array of integers",
             where=op.where,
             why="floats are cut off there, and integers are not: the derivatives differ.",
             help="make the array one of floats:  np.zeros(n)",

@@ -1,4 +1,4 @@
-"""Wrappers, options whose type only the call knows, lists that split returns, text, `type`."""
+"""Wrappers, options of dynamic type, lists that split returns, text, `type`."""
 
 import contextlib
 import functools

@@ -373,7 +373,7 @@ def is_expected(case: Case, found: str) -> bool:
     return unread and found.startswith("refused:") and (case.call[0], case.place) in DECIDING
 
 
-# Real transforms whose norm or axis only the call knows have no second derivative yet.
+# Real transforms with a dynamic norm or axis have no second derivative yet.
 REFUSED_TWICE = (np.fft.rfft, np.fft.ihfft, np.fft.rfftn, np.fft.rfft2, np.sort)
 
 

@@ -1,4 +1,4 @@
-"""Fourier transforms in programs: filters, spectra, options that only the call knows."""
+"""Fourier transforms in programs: filters, spectra, dynamic options."""
 
 import functools
 

@@ -232,9 +232,9 @@ def refuse_in_steps(state: Machine, node: ast.AST) -> None:
     """Refuse statements that a ``try`` cannot run step by step."""
     state.refuse(
         errors.UnsupportedSyntaxError,
-        "cannot read this inside a 'try' whose state is seen after a failure",
+        "cannot differentiate this inside a 'try' whose variables are used after a failure",
         node=node,
-        why="where it fails decides what the names are that are read later.",
+        why="the statement that fails decides which values the variables have afterwards.",
         help=("put it into a function of its own, and call that in the 'try'",),
     )
 

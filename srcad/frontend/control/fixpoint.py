@@ -100,7 +100,7 @@ class LoopReader:
                 errors.UnsupportedTypeError,
                 "the types in this loop do not settle",
                 node=self.node,
-                why="every further trip makes another kind of value.",
+                why="every further iteration makes another kind of value.",
                 help=("give the loop's variables one kind before the loop",),
             )
         for key, box in self.headers.items():

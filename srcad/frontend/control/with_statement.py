@@ -244,7 +244,7 @@ def _own_method(
             "cannot differentiate through this 'with'",
             node=item.context_expr,
             why=f"the class {label(manager.cls)!r} has no method {name!r} written in Python.",
-            help=("call what it does before and after the block",),
+            help=("call its code before and after the block yourself",),
         )
     return found
 

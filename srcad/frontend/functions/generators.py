@@ -103,7 +103,7 @@ def manage(
             why=f"{box.callee.frame.name!r} does more than what its one 'yield' needs: a clause "
             "that may keep an exception to itself, a loop or a branch around the 'yield', or it "
             "was entered before.",
-            help=("call what it does before and after the block",),
+            help=("call its code before and after the block yourself",),
         )
     frame, generator = state.frame, _fresh(state, box)
     state.replace_everywhere(box, GeneratorValue(box.callee, box.bound, spent=True, manages=True))
@@ -199,7 +199,7 @@ def suspend_generator(state: Machine, item: AbstractValue) -> AbstractValue:
         state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot hand out a value inside a 'try' or 'with'",
-            why="what its user does would run inside it too.",
+            why="the code of its consumer would run inside it, too.",
             help=("compute the value there, and yield it afterwards",),
         )
     user = consumer.frame

@@ -66,8 +66,8 @@ def one_shot(state: Machine, box: AbstractValue) -> GeneratorValue | None:
         if state.is_active(box):
             state.refuse(
                 errors.UnsupportedTypeError,
-                "cannot loop over what only the call knows",
-                why="its items carry derivatives, and it is not known what they are.",
+                "cannot loop over a value that is known only at run time",
+                why="its items carry derivatives, and their types are unknown.",
                 help=("make it an array first:  np.array(...)", "or a list:  list(...)"),
             )
         return prelude_generator(state, iterators.drawn, box)
@@ -142,6 +142,6 @@ def refuse_listing(state: Machine) -> None:
     state.refuse(
         errors.UnsupportedSyntaxError,
         "cannot run two generators in step",
-        why="each runs while the other waits, and what they do would change places.",
+        why="their code alternates, and the order of their effects would change.",
         help=("make a list of one of them first:  zip(list(first), second)",),
     )

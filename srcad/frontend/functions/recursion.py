@@ -365,7 +365,7 @@ def refuse_writes(state: Machine, callee: Any, what: str) -> NoReturn:
     state.refuse(
         errors.MutationError,
         f"the recursive {callee.frame.name!r} writes into {what}",
-        why="srcad follows what a recursive function returns, not what it writes.",
+        why="srcad follows the result of a recursive function, not its writes.",
         help=("return the new value instead",),
     )
 

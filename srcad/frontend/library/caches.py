@@ -69,12 +69,10 @@ def cached_result(
     if any(_is_noticed(op) for op in _everything(builder.ops[start:])):
         if state.inactive.may_open:
             state.inactive.is_open = True
-        _refuse(
-            state, "it does more than compute, and the plain call does that once for all calls."
-        )
+        _refuse(state, "it has effects, and the original function has them once for all calls.")
     for frame, env in zip(state.frames, before, strict=True):
         if any(frame.env.get(name) is not box for name, box in env.items()):
-            _refuse(state, "it changes what is around it, and the plain call does that once.")
+            _refuse(state, "it changes non-local state, and the original function does that once.")
     state.inactive.kept.update(mutable_parts(result))
     state.inactive.kept.update(*(origin(state, value).objects for value in inner_values(result)))
     return result

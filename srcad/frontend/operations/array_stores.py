@@ -291,7 +291,7 @@ def _as_real_part(state: Machine, new: Value, parent: Value) -> Value:
         state.refuse(
             errors.MutationError,
             "cannot write into the real part of complex numbers",
-            why="what is written would be a half of each number.",
+            why="the write would change one half of each complex number.",
             help=("write the whole number:  z[i] = x + 1j * z[i].imag",),
         )
     return new

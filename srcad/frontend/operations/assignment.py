@@ -280,7 +280,7 @@ def _augmented_item(state: Machine, target: ast.Subscript, operation: Any, node:
     if isinstance(kept.box, Stale):
         state.refuse(
             errors.MutationError,
-            "cannot write in place into what may be an array that a list holds",
+            "cannot write in place into an array that may be an item of a list",
             node=target,
             why="it is not known whether other items, or names, are the same array.",
             help=("make a new item:  items[i] = items[i] + value",),

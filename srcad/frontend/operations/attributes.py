@@ -180,7 +180,7 @@ def _of_own_class(state: Machine, box: Value, cls: type, name: str) -> AbstractV
         errors.UnsupportedTypeError,
         f"cannot read the attribute {name!r} of a {label(cls)!r}",
         why="the number is differentiated by, as one of its base class.",
-        help=("pass what the attribute holds as an argument of its own",),
+        help=("pass the value of the attribute as an argument of its own",),
     )
 
 

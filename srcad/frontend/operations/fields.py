@@ -212,7 +212,7 @@ def _set_outside(
         state.refuse(
             errors.MutationError,
             f"cannot write the attribute {name!r} of a {label(cls)!r}",
-            why="its class says what that does, and srcad does not read it.",
+            why="its class defines that, and srcad does not interpret it.",
             help=("write it before or after the differentiated function",),
         )
     places.put(state, place, value)
@@ -262,7 +262,7 @@ def _delete_outside(state: Machine, box: Constant, name: str) -> None:
         state.refuse(
             errors.MutationError,
             f"cannot delete the attribute {name!r}",
-            why="its class says what that does.",
+            why="its class defines that.",
             help=("set it to None",),
         )
     places.delete_place(state, place)

@@ -250,7 +250,7 @@ def _instance(state: Machine, found: Reading, pattern: ast.MatchClass, part: Par
             errors.UnsupportedSyntaxError,
             f"cannot match {label(cls)!r} with {len(pattern.patterns)} positions",
             node=pattern,
-            why="its __match_args__ names fewer; the plain call raises here.",
+            why="its __match_args__ has fewer names; the original function raises here.",
             help=("match by name:  Class(name=pattern)",),
         )
     for name, inner in zip(names, [*positional, *pattern.kwd_patterns], strict=True):

@@ -133,8 +133,8 @@ def _check_joined(state: Machine, one: AbstractValue, other: AbstractValue) -> N
     if unknown and state.is_active(other) and (is_list(other) or isinstance(other, TupleValue)):
         state.refuse(
             errors.UnsupportedTypeError,
-            "cannot tell what is joined or added here",
-            why="one operand is a list; of the other only the call knows what it is.",
+            "cannot tell whether lists are joined or arrays are added here",
+            why="one operand is a list, and the type of the other is known only at run time.",
             help=("make it an array first:  np.array(...)", "or a list:  list(...)"),
         )
 

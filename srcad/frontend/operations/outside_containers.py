@@ -84,8 +84,8 @@ def refuse(state: Machine, box: Holder, what: str) -> NoReturn:
     state.refuse(
         errors.MutationError,
         f"cannot {what} a {kind} outside that is written into",
-        why=f"the {kind} is written item by item, and nobody follows what it holds as a whole.",
-        help=(f"collect what this call makes in a {kind} of its own, and read that",),
+        why=f"the {kind} is written item by item, and its contents as a whole are not tracked.",
+        help=(f"collect the values of this call in a {kind} of its own, and read that",),
     )
 
 

@@ -83,7 +83,7 @@ def sequences(state: Machine, box: AbstractValue, node: ast.AST | None = None) -
             errors.UnsupportedTypeError,
             f"cannot loop over {described_value(box)}",
             node=node,
-            why="srcad does not know what its items are.",
+            why="the types of its items are unknown.",
             help=(
                 ("give its class an __iter__ that yields them",)
                 if isinstance(box, RecordValue)

@@ -84,7 +84,7 @@ def _check_object(state: Machine, in_place: Any, old: Constant) -> None:
 def _refuse(state: Machine, why: str) -> NoReturn:
     state.refuse(
         errors.MutationError,
-        "cannot tell what is changed in place here",
+        "cannot tell which array is changed in place here",
         why=why,
         help=("write it out:  y = y + other",),
     )

@@ -89,7 +89,7 @@ def _error_of(state: Machine, name: str) -> errors.SrcadError:
         state.refuse(
             errors.MutationError,
             f"cannot tell what the call of {name!r} leaves in the objects that it may write into",
-            why="srcad does not read it, and what it may change is read or written here, too.",
+            why="srcad does not interpret it, and it may change state that is used here, too.",
             help=("return the new values, and assign them here",),
         )
     except errors.SrcadError as error:

@@ -76,7 +76,7 @@ def check_operands(state: Machine, target: Any, arguments: Iterable[Arg], result
         state.refuse(
             errors.UnsupportedTypeError,
             f"cannot differentiate through an operation with a {label(cls)!r}",
-            why="only its class knows what the operation does.",
+            why="its class defines the operation.",
             help=_REMEDIES[_kind(target, arg)],
         )
 
@@ -101,7 +101,7 @@ def _check_kept(state: Machine, target: Any, arguments: tuple[Arg, ...], kept: L
         if is_lost(type_, within) and any(v in state.active for v in values_in(arg)):
             state.refuse(
                 errors.UnsupportedTypeError,
-                "cannot keep different kinds of things in a list whose length is not known",
+                "cannot keep values of different types in a list of unknown length",
                 why="a derivative goes through them, and only some have parts.",
                 help=("give all items one kind", "or keep them in a list each"),
             )
@@ -172,7 +172,7 @@ def ask_the_other(
         state.inactive.is_open = True
         state.refuse(
             errors.UnsupportedTypeError,
-            "cannot tell whose operator this is",
+            "cannot tell which class defines this operator",
             why="the class of an operand that only the call knows may be asked first.",
             help=("make the object with a call that is read, in the function itself",),
         )

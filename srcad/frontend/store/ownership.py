@@ -22,7 +22,7 @@ def check_owner(state: Machine, objects: frozenset[Value]) -> None:
             state.refuse(
                 errors.MutationError,
                 "cannot write into an array that a list outside holds",
-                why="it was appended there, and nobody follows where it stands.",
+                why="it was appended there, and its position is not tracked.",
                 help=("append a copy:  history.append(y.copy())",),
             )
         if is_captured(state, object_):
@@ -67,7 +67,7 @@ def refuse_shared_write(state: Machine) -> NoReturn:
     """Refuse to write into an object that may have aliases."""
     state.refuse(
         errors.MutationError,
-        "cannot tell whose array is changed in place here",
+        "cannot tell which array is changed in place here",
         why="it comes from a call that srcad does not read, and may go by other names, too.",
         help=("take a copy of it first:  y = np.array(y)", "or write it out:  y = y + other"),
     )
@@ -77,7 +77,7 @@ def refuse_memoized(state: Machine) -> NoReturn:
     """Refuse to write into the result of a memoized function."""
     state.refuse(
         errors.MutationError,
-        "cannot change what a function with a cache has returned",
+        "cannot change the result of a function with a cache",
         why="every later call of it with these arguments would return the changed one.",
         help=("change a copy:  y = y.copy()", "or take the cache away"),
     )

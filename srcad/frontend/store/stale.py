@@ -36,13 +36,13 @@ def refuse_stale(state: Machine, box: Stale) -> NoReturn:
         state.refuse(
             errors.MutationError,
             f"cannot tell what {name} holds after the call{_in_line(box)}",
-            why=f"the recursive {box.by!r} writes into it, and srcad follows what it returns only.",
+            why=f"the recursive {box.by!r} writes into it, and srcad follows only its result.",
             help=(f"let it return the array, and bind that:  y = {box.by}(y, ...)",),
         )
     state.refuse(
         errors.MutationError,
         f"cannot tell what {name} holds after the write{_in_line(box)}",
-        why="it may be, or share memory with, what was written into, or not.",
+        why="it may or may not share memory with the array that was written into.",
         help=("take a copy before the write:  y = x.copy()",),
     )
 
@@ -87,5 +87,5 @@ def _refuse_list(state: Machine, box: Conflict) -> None:
             errors.UnsupportedTypeError,
             f"cannot keep {described_value(without[0])} in a list whose length is not known",
             why="srcad reads a function where it is called, and has to know which one it is.",
-            help=("keep what it is called with in the list, and call it in the loop",),
+            help=("keep its arguments in the list, and call it in the loop",),
         )

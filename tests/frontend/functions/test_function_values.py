@@ -719,7 +719,7 @@ def lists_and_arrays(x):
 )  # fmt: skip
 def test_a_list_of_all_kinds_of_things_is_refused(f: Callable[..., Any]) -> None:
     # Which items have parts was not known any more: the derivative was wrong, or an error.
-    with pytest.raises(errors.UnsupportedTypeError, match="different kinds of things in a list"):
+    with pytest.raises(errors.UnsupportedTypeError, match="values of different types in a list"):
         srcad.grad(f)(X)
 
 

@@ -359,7 +359,7 @@ def test_parts_of_a_decomposition_have_names(f) -> None:
 
 @pytest.mark.parametrize("widths", [1, (1, 2), [2, 0], ((1, 2),)], ids=str)
 def test_widths_and_places_may_be_arguments(widths: Any) -> None:
-    # Widths that only the call knows were taken for pairs of pairs, a tuple of places for one.
+    # Widths known only at run time were taken for pairs of pairs, a tuple of places for one.
     def f(x, widths, places):
         return np.sum(np.pad(x, widths) ** 2 * 3.0) * np.sum(np.take(x, places))
 

@@ -567,7 +567,7 @@ def test_a_dict_that_is_the_result_is_refused():
     def f(x):
         return {i: v * v for i, v in enumerate(x)}
 
-    with pytest.raises(srcad.errors.UnsupportedTypeError, match="keys only the call knows"):
+    with pytest.raises(srcad.errors.UnsupportedTypeError, match="keys are known only at run time"):
         srcad.pullback(f, X)
 
 
