@@ -1,4 +1,11 @@
-"""Names that every doctest may use: `parse` reads a function of the IR, `text` prints it."""
+"""The IR verifier is on in every test, and every doctest may use `parse` and `text`.
+
+`parse` reads a function of the IR, `text` prints it.
+"""
+
+import os
+
+os.environ.setdefault("SRCAD_VERIFY", "1")  # before srcad is imported: records are frozen
 
 import pytest
 

@@ -36,8 +36,14 @@ def standard() -> types.ModuleType:
     module.replace = dataclasses.replace
     module.once = cached_property
     module.is_record = dataclasses.is_dataclass
+    module.changed = _changed
     module.record_fields = lambda cls: tuple(f.name for f in dataclasses.fields(cls))
     return module
+
+
+def _changed(record: Any, /, **fields: Any) -> Any:
+    same = all(getattr(record, name) == value for name, value in fields.items())
+    return record if same else dataclasses.replace(record, **fields)
 
 
 def _dataclass(
