@@ -98,13 +98,13 @@ def imports(name: str, *, inner: bool = False) -> list[tuple[str, int]]:
     ]
 
 
-def test_every_room_has_a_floor():
+def test_every_package_has_a_layer():
     known = set().union(*LAYERS)
 
     assert {top_level(name) for name in MODULES} - {"__init__"} <= known
 
 
-def test_a_module_imports_nothing_from_above():
+def test_modules_import_only_lower_layers():
     upward = [
         f"{name}:{line} imports {other}"
         for name in MODULES
@@ -116,7 +116,7 @@ def test_a_module_imports_nothing_from_above():
     assert not upward
 
 
-def test_the_table_of_rules_knows_no_compiler():
+def test_rules_package_does_not_import_compiler():
     known = {"rules", "errors", "runtime", "startup"}
 
     assert not [
@@ -128,7 +128,7 @@ def test_the_table_of_rules_knows_no_compiler():
     ]
 
 
-def test_a_folder_of_the_front_end_imports_nothing_from_above():
+def test_frontend_packages_import_only_lower_layers():
     package = figures.this_package()
 
     def height(name: str) -> int:
@@ -149,7 +149,7 @@ def test_a_folder_of_the_front_end_imports_nothing_from_above():
     assert not upward
 
 
-def test_no_import_hides_in_a_function():
+def test_no_imports_inside_functions():
     hidden = [
         f"{name}:{line} imports {other}"
         for name in MODULES
@@ -182,7 +182,7 @@ def test_no_two_modules_import_each_other():
         visit(name, ())
 
 
-def test_astor_is_imported_in_one_place():
+def test_astor_imported_by_one_module():
     users = [
         name
         for name, tree in TREES.items()
@@ -197,7 +197,7 @@ def test_astor_is_imported_in_one_place():
     assert set(users) <= {"srcad.backends.python.writing.text"}
 
 
-def test_importing_srcad_imports_no_compiler():
+def test_importing_srcad_does_not_import_compiler():
     program = "import sys, srcad; print(sorted(m for m in sys.modules if m.startswith('srcad.')))"
 
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
@@ -206,11 +206,11 @@ def test_importing_srcad_imports_no_compiler():
     assert out.stdout.strip() == "['srcad.startup', 'srcad.startup.locks']"
 
 
-def test_there_are_no_utils():
+def test_no_utility_modules():
     assert not [f for f in FILES if f.stem in {"utils", "util", "helpers", "misc", "common"}]
 
 
-def test_nothing_in_the_package_is_named_twice():
+def test_no_duplicate_definitions_in_module():
     for name, tree in TREES.items():
         names = [n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)
                  and not any("overload" in ast.unparse(d) for d in n.decorator_list)]  # fmt: skip

@@ -34,11 +34,11 @@ def package(**texts):
         "b = import_module('h.b')",
     ],
 )
-def test_an_import_counts_wherever_it_stands(text):
+def test_import_counted_in_any_position(text):
     assert imports(package(a=text, b=""))["h.a"] == {"h.b"}
 
 
-def test_what_is_not_of_the_house_does_not_count():
+def test_external_imports_not_counted():
     assert imports(package(a="import os\nfrom numpy import b\nx = 'b'", b=""))["h.a"] == set()
 
 
@@ -46,13 +46,13 @@ def test_a_module_does_not_import_the_package_it_is_in():
     assert imports(package(a="from h import name"))["h.a"] == set()
 
 
-def test_a_circle_is_found_with_all_its_modules():
+def test_import_cycle_reported_with_all_modules():
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
 
     assert circles(graph) == [{"a", "b", "c"}, {"d", "e"}]
 
 
-def test_a_line_of_imports_is_no_circle():
+def test_import_chain_is_not_cycle():
     assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
@@ -62,13 +62,13 @@ def test_two_folders_import_each_other_through_other_modules():
     assert mutual(folders(made, imports(made))) == ["h.p h.q"]
 
 
-def test_modules_at_top_level_stand_for_themselves():
+def test_top_level_modules_treated_as_own_folder():
     made = package(p="", p__a="from h import low", low="", high="from h.p import a")
 
     assert mutual(folders(made, imports(made))) == []
 
 
-def test_a_name_is_handed_on_by_either_spelling():
+def test_reexport_found_in_either_spelling():
     made = package(
         low="def f(): ...\ndef g(): ...",
         a="from h.low import f, g\n__all__ = ['f']",
@@ -79,7 +79,7 @@ def test_a_name_is_handed_on_by_either_spelling():
     assert handed_on(made) == ["h.a.f", "h.b.g"]
 
 
-def test_fields_that_hold_functions_are_found():
+def test_callable_fields_found():
     made = package(a="class Session:\n    n: int = 0\n    f: Callable[..., int] | None = None")
 
     assert callable_fields(made) == ["Session.f"]
@@ -108,7 +108,7 @@ def test_a_primitive_is_named_by_its_text_and_where_it_only_gets_its_row():
     assert found == {"item": {"h.a"}, "stored": {"h.a", "h.c"}}
 
 
-def test_a_figure_says_whether_its_target_is_met():
+def test_figure_reports_target_met():
     assert Figure("files", 3, 3).is_met
     assert Figure("files", 30, None).is_met
     assert str(Figure("files", 4, 3, "here")).split() == ["!", "4", "<=", "3", "files", "here"]

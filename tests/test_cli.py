@@ -50,7 +50,7 @@ def test_show_prints_both_halves(model, spelled, capsys):
         (["--args", "numpy.ones(4), 2.0", "--wrt", "-1"], "loss_adjoint("),
     ],
 )
-def test_the_arguments_of_a_call_decide_the_text(model, words, expected, capsys):
+def test_show_code_depends_on_given_arguments(model, words, expected, capsys):
     assert main(["show", "shown_model:loss", *words]) == 0
 
     out = capsys.readouterr().out
@@ -58,7 +58,7 @@ def test_the_arguments_of_a_call_decide_the_text(model, words, expected, capsys)
     assert "unbroadcast" not in out
 
 
-def test_a_file_beside_others_that_it_imports(tmp_path, monkeypatch, capsys):
+def test_show_file_importing_sibling_module(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(sys, "path", list(sys.path))
     folder = tmp_path / "inner"
@@ -117,7 +117,7 @@ def test_info_prints_versions(capsys):
         (["show", "shown_model:loss", "--args", "1, (2"], "--args .* failed: SyntaxError"),
     ],
 )
-def test_what_is_not_there_is_said(model, words, message):
+def test_missing_target_error_message(model, words, message):
     with pytest.raises(SystemExit, match=message):
         main(words)
 
@@ -128,7 +128,7 @@ def test_an_error_of_srcad_is_printed_without_a_traceback(model, capsys):
     assert "SRCAD-302" in capsys.readouterr().err
 
 
-def test_the_demo_shows_checks_and_learns():
+def test_demo_shows_code_checks_gradient_and_trains():
     run = subprocess.run(
         [sys.executable, "-m", "srcad", "demo", "--seconds", "0.5"],
         capture_output=True, text=True, cwd=ROOT, check=False,
@@ -168,7 +168,7 @@ def kinds(tmp_path, monkeypatch):
         ("math:sin", ["--args"]),
     ],
 )
-def test_what_cannot_be_shown_says_what_can(kinds, command, function, expected, capsys):
+def test_unshowable_target_error_suggests_alternatives(kinds, command, function, expected, capsys):
     words = ["--args", "1.0"] if command == "check" and "class" in expected[0] else []
     with pytest.raises(SystemExit) as stopped:
         main([command, function, *words])
@@ -179,7 +179,7 @@ def test_what_cannot_be_shown_says_what_can(kinds, command, function, expected, 
     assert all(part in said for part in expected)
 
 
-def test_a_compiled_function_with_a_rule_is_shown_for_arguments(capsys):
+def test_show_builtin_with_rule_for_arguments(capsys):
     assert main(["show", "math:sin", "--args", "2.0"]) == 0
     assert "math.cos(x)" in capsys.readouterr().out
 
@@ -192,7 +192,7 @@ def test_a_compiled_function_with_a_rule_is_shown_for_arguments(capsys):
         ("only", '"np.ones(3), k=np.ones(3)"'),
     ],
 )
-def test_a_text_with_helpers_asks_for_arguments(kinds, function, asked, capsys):
+def test_show_generic_code_suggests_arguments(kinds, function, asked, capsys):
     assert main(["show", f"shown_kinds:{function}"]) == 0
 
     shown = capsys.readouterr()
@@ -202,7 +202,7 @@ def test_a_text_with_helpers_asks_for_arguments(kinds, function, asked, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_note_is_shown_once(capsys):
+def test_show_note_printed_once(capsys):
     assert main(["show", "json:dumps"]) == 0
 
     shown = capsys.readouterr()
@@ -210,7 +210,7 @@ def test_a_note_is_shown_once(capsys):
     assert "--args" in shown.err
 
 
-def test_whoever_reads_may_stop(kinds, tmp_path):
+def test_output_to_closed_pipe(kinds, tmp_path):
     program = f"{sys.executable} -m srcad rules tan | head -1"
     ran = subprocess.run(program, shell=True, capture_output=True, text=True, check=False,
                          cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
@@ -259,7 +259,7 @@ def test_rules_without_a_word_prints_all_names(capsys):
     assert len(capsys.readouterr().out.splitlines()) > 300
 
 
-def test_rules_of_nothing_names_what_is_near():
+def test_rules_of_unknown_name_suggests_similar():
     with pytest.raises(SystemExit, match="did you mean"):
         main(["rules", "tahn"])
 
@@ -272,7 +272,7 @@ def test_explain_prints_the_section_of_a_code(code, capsys):
     assert capsys.readouterr().out.startswith("SRCAD-201 MissingRuleError\n")
 
 
-def test_explain_knows_every_code(capsys):
+def test_explain_covers_every_error_code(capsys):
     classes = [one for one in vars(srcad.errors).values()
                if isinstance(one, type) and issubclass(one, srcad.errors.SrcadError)]  # fmt: skip
     for cls in classes:
@@ -286,7 +286,7 @@ def test_explain_of_an_unknown_code_lists_those_there_are():
         main(["explain", "999"])
 
 
-def test_the_page_of_errors_is_part_of_the_package():
+def test_errors_page_included_in_wheel():
     with open(ROOT / "pyproject.toml", "rb") as file:
         built = tomllib.load(file)["tool"]["hatch"]["build"]["targets"]["wheel"]
 

@@ -42,7 +42,7 @@ def printed(programs, folder, environment):
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_system_prints_what_the_page_says(system, tmp_path, update_golden):
+def test_comparison_page_output_matches(system, tmp_path, update_golden):
     if importlib.util.find_spec(system.lower()) is None:
         pytest.skip(f"{system} is not installed")
     chosen = {title: task for (title, one), task in TASKS.items() if one == system}

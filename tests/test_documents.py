@@ -48,9 +48,7 @@ def printed(program, folder):
 
 
 @pytest.mark.parametrize(("document", "k"), CASES)
-def test_a_program_prints_what_the_document_says(
-    document, k, tmp_path, monkeypatch, table, update_golden
-):
+def test_document_program_output_matches(document, k, tmp_path, monkeypatch, table, update_golden):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     text = document.read_text()

@@ -28,7 +28,7 @@ def model(tmp_path, monkeypatch):
     return str(path)
 
 
-def test_the_anatomy(model):
+def test_error_message_layout(model):
     error = errors.UnsupportedSyntaxError(
         "cannot differentiate through 'await' in 'loss'",
         where=Location(model, 2, 16, 2, 30),
@@ -52,7 +52,7 @@ def test_the_anatomy(model):
     ]
 
 
-def test_the_caret_follows_tabs_and_ends_with_the_line(model):
+def test_caret_aligned_with_tabs_and_line_end(model):
     tab = errors.SrcadError("x", where=Location(model, 3, 1, 3, 2))
     lines = errors.SrcadError("x", where=Location(model, 4, 11, 5, 10))
 
@@ -60,19 +60,19 @@ def test_the_caret_follows_tabs_and_ends_with_the_line(model):
     assert str(lines).splitlines()[-1] == "     |            ^^^^"
 
 
-def test_a_place_without_columns_is_the_whole_line(model):
+def test_location_without_columns_marks_whole_line(model):
     error = errors.SrcadError("x", where=Location(model, 2))
 
     assert str(error).splitlines()[-1] == "     |     " + "^" * len("ü = 1; h = await fetch(w)")
 
 
-def test_a_place_without_text_is_only_named():
+def test_location_without_source_only_named():
     error = errors.SrcadError("x", where=Location("<nowhere>", 7))
 
     assert str(error) == "[SRCAD-000] x\n  --> <nowhere>:7:1"
 
 
-def test_a_file_outside_the_working_directory_is_named_in_full():
+def test_file_outside_working_directory_shown_with_full_path():
     assert errors.short_path("/elsewhere/model.py") == "/elsewhere/model.py"
 
 
@@ -83,7 +83,7 @@ def test_every_code_is_used_once():
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_errors_travel_between_processes(cls, model):
+def test_errors_are_picklable(cls, model):
     error = cls("sentence", where=Location(model, 1, 4, 1, 8), why="because", help="do")
 
     again = pickle.loads(pickle.dumps(error))
@@ -107,7 +107,7 @@ def test_errors_travel_between_processes(cls, model):
         (errors.UndefinedNameError, NameError),
     ],
 )
-def test_an_error_is_also_of_pythons_kind(cls, kind):
+def test_error_subclasses_builtin_exception(cls, kind):
     assert issubclass(cls, kind)
 
 
@@ -131,7 +131,7 @@ def ours(error):
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_one_frame_of_srcad_stands_before_a_refusal(times):
+def test_rejection_traceback_has_one_srcad_frame(times):
     g = srcad.grad(scalar_of)
     g(2.0)
     for _ in range(times):
@@ -142,7 +142,7 @@ def test_one_frame_of_srcad_stands_before_a_refusal(times):
 
 
 @pytest.mark.parametrize("call", [srcad.gradient, srcad.pullback])
-def test_one_frame_of_srcad_stands_before_a_refusal_of_the_rest(call):
+def test_rejection_traceback_of_other_modes_has_one_srcad_frame(call):
     with pytest.raises(srcad.errors.UnsupportedSyntaxError) as caught:
         call(refused, 1.0)
 
@@ -181,7 +181,7 @@ def test_the_users_own_error_is_not_wrapped():
 
 
 @pytest.mark.parametrize("args", [(), (1.0, 2.0)])
-def test_a_wrong_call_raises_what_the_function_would_raise(args):
+def test_wrong_call_raises_type_error_of_function(args):
     g = srcad.grad(scalar_of)
     for _ in range(2):
         with pytest.raises(TypeError, match=r"scalar_of\(\)"):

@@ -163,7 +163,7 @@ def ours(error):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_one_frame_of_srcad_stands_between_the_user_and_an_error(name):
+def test_error_traceback_has_at_most_one_srcad_frame(name):
     if name == "inspect: fails":
         pytest.skip("nothing of the user's runs")
 
@@ -175,14 +175,14 @@ def test_one_frame_of_srcad_stands_between_the_user_and_an_error(name):
     assert not isinstance(caught.value, AssertionError) or name == "testing: wrong"
 
 
-def test_every_public_function_is_tried():
+def test_every_public_function_covered():
     public = {name for name in srcad.__all__ if inspect.isfunction(getattr(srcad, name))}
     tried = {name.partition(":")[0] for name in CALLS}
 
     assert public - tried == set()
 
 
-def test_a_defect_keeps_its_frames():
+def test_internal_error_keeps_traceback_frames():
     def defect():
         raise errors.InvalidIRError("of srcad")
 
@@ -197,7 +197,7 @@ def test_a_defect_keeps_its_frames():
     assert names[-2:] == ["user", "defect"]
 
 
-def test_an_error_that_is_meant_is_of_its_own_class():
+def test_intentional_error_keeps_class():
     assert type(on_purpose(TypeError("not so"))) is TypeError
 
 
@@ -212,7 +212,7 @@ def test_an_error_that_is_meant_is_of_its_own_class():
         (np.array("2020", dtype="M8[Y]"), "not an array of dtype datetime64"),
     ],
 )
-def test_a_seed_that_is_no_number_is_a_seed_error(seed, said):
+def test_non_numeric_seed_raises_seed_error(seed, said):
     with pytest.raises(errors.SeedError) as caught:
         back(seed)
 

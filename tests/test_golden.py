@@ -86,7 +86,7 @@ def test_the_gradient_equals_the_one_by_hand() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_text_is_the_golden_one(name: str, update_golden: bool) -> None:
+def test_generated_code_matches_golden_file(name: str, update_golden: bool) -> None:
     _, _, text = generated(name)
     path = GOLDEN / f"{name}.txt"
     if update_golden:
@@ -96,14 +96,14 @@ def test_the_text_is_the_golden_one(name: str, update_golden: bool) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_text_is_hardly_longer_than_the_one_by_hand(name: str) -> None:
+def test_golden_code_at_most_1_3_times_hand_written(name: str) -> None:
     by_hand = sum(code_lines(inspect.getsource(getattr(golden_by_hand, n))) for n in NAMES[name])
 
     assert code_lines((GOLDEN / f"{name}.txt").read_text()) <= 1.3 * by_hand
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.txt")), ids=lambda p: p.stem)
-def test_a_careful_author_would_have_written_it(path: Path) -> None:
+def test_golden_code_passes_lint(path: Path) -> None:
     primal = ast.parse(inspect.getsource(golden_primals))
     names = frozenset(n.id for n in ast.walk(primal) if isinstance(n, ast.Name))
 
@@ -129,7 +129,7 @@ def test_the_hand_written_adjoints_pass_the_same_lint() -> None:
         ("from srcad.runtime import unbroadcast\ndef f(x):\n    return x", "run-time helper"),
     ],
 )
-def test_the_lint_sees_what_it_should(text: str, finding: str | None) -> None:
+def test_lint_reports_expected_findings(text: str, finding: str | None) -> None:
     found = findings(text)
 
     assert (not found) if finding is None else any(finding in f for f in found)
@@ -137,9 +137,7 @@ def test_the_lint_sees_what_it_should(text: str, finding: str | None) -> None:
 
 # ------------------------------------------------------------------------ second order
 @pytest.mark.parametrize("name", NAMES)
-def test_the_product_with_the_hessian_is_at_most_two_and_a_half_times_as_long(
-    name: str, update_golden: bool
-) -> None:
+def test_golden_hvp_code_at_most_2_5_times_gradient(name: str, update_golden: bool) -> None:
     wrt, args = WRT.get(name, 0), arguments(name)
     h, g = (make(getattr(golden_primals, name), wrt) for make in (srcad.hvp, srcad.grad))
     g(*args)

@@ -111,7 +111,7 @@ def printed(cell):
     return re.sub(r"[^ (]*\d+\.py:", "model.py:", "".join(parts)).rstrip()
 
 
-def test_a_derivative_and_its_source_are_shown_as_code(notebook):
+def test_derivative_and_source_displayed_as_code(notebook):
     for cell in notebook[-2:]:
         (output,) = cell.outputs
         assert output.data["text/html"].startswith("<pre")

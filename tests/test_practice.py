@@ -85,7 +85,7 @@ def test_a_language_model_with_heads():
     assert_right(lambda p: practice.lm_loss(p, [0, 2, 1, 3], n_head=2), params)
 
 
-def test_layers_that_remember_their_input():
+def test_stateful_layers_storing_input():
     network = practice.Network(
         [practice.Dense(2, 3, generator()), practice.Tanh(), practice.Dense(3, 1, generator())]
     )

@@ -23,7 +23,7 @@ def refusal(f, *args):
     return str(caught.value)
 
 
-def test_a_function_of_a_library_is_named_as_it_is_written():
+def test_library_function_named_as_in_source():
     scipy = pytest.importorskip("scipy")
     pytest.importorskip("scipy.stats")
 
@@ -34,7 +34,7 @@ def test_a_function_of_a_library_is_named_as_it_is_written():
     assert "planned" in said
 
 
-def test_a_method_of_an_object_of_a_library_is_named_as_it_is_written():
+def test_library_object_method_named_as_in_source():
     norm = pytest.importorskip("scipy.stats").norm
 
     said = refusal(lambda x: np.sum(norm.logpdf(x)))
@@ -60,7 +60,7 @@ def test_the_remedy_of_a_method_of_a_ufunc_runs_when_pasted(tmp_path):
     assert srcad.grad(f)(X) == pytest.approx(np.exp2(X - np.logaddexp2(*X)))
 
 
-def test_treating_as_a_constant_comes_last_with_its_condition():
+def test_stop_gradient_remedy_listed_last_with_condition():
     said = refusal(lambda x: np.sum(np.polyfit(x, x, 1)))
 
     assert "if no derivative is to flow" in said.splitlines()[-1]
@@ -79,7 +79,7 @@ MISSPELT = [
 
 
 @pytest.mark.parametrize(("f", "message"), MISSPELT)
-def test_a_misspelt_attribute_raises_what_python_raises(f, message):
+def test_misspelt_attribute_raises_same_attribute_error(f, message):
     with pytest.raises(AttributeError, match=re.escape(message)):
         f(X)
     with pytest.raises(AttributeError, match=re.escape(message)):
@@ -96,7 +96,7 @@ def test_a_missing_attribute_can_be_caught():
     assert srcad.grad(f)(X) == pytest.approx(2 * X)
 
 
-def test_a_method_without_brackets_says_so():
+def test_uncalled_method_error_suggests_call():
     def f(x):
         return np.sum(x.sum)
 
@@ -114,7 +114,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("body", "word"), FORMS)
-def test_forms_are_named_in_pythons_words(body, word, tmp_path):
+def test_rejected_syntax_named_in_python_terms(body, word, tmp_path):
     file = tmp_path / "model.py"
     file.write_text(f"def f(x):\n{textwrap.indent(body, '    ')}\n    return x\n")
     names = {}
@@ -123,13 +123,13 @@ def test_forms_are_named_in_pythons_words(body, word, tmp_path):
     assert f"through {word} in 'f'" in refusal(names["f"], 1.0)
 
 
-def test_what_is_called_is_named_with_its_class():
+def test_undetermined_callee_named_with_class():
     said = refusal(lambda x, t: np.sum(t[0](x)), X, np.array([np.sin, np.cos], dtype=object))
 
     assert "cannot tell which function" in said
 
 
-def test_a_refusal_inside_the_standard_library_stands_at_the_users_call():
+def test_rejection_in_standard_library_located_at_user_call():
     def f(x):
         return statistics.NormalDist(x, 1.0).pdf(0.3) + len(string.capwords("a b"))
 
@@ -139,7 +139,7 @@ def test_a_refusal_inside_the_standard_library_stands_at_the_users_call():
     assert "statistics.py" not in said.splitlines()[1]
 
 
-def test_a_closure_for_a_solver_gets_a_remedy_that_can_be_followed():
+def test_solver_closure_rejection_remedy_is_applicable():
     integrate = pytest.importorskip("scipy.integrate")
 
     def f(x):
@@ -160,7 +160,7 @@ def without_return_on_one_path(x):
 
 
 @pytest.mark.parametrize("f", [without_return, without_return_on_one_path])
-def test_a_function_without_return_is_told_so(f):
+def test_function_without_return_error_message(f):
     said = refusal(f)
 
     assert f"{f.__name__!r} returns nothing" in said

@@ -23,7 +23,7 @@ def nothing_saved_on_one_path(a, m):
     return a + np.sum(m)
 
 
-def test_a_trip_that_has_nothing_to_save_saves_nothing() -> None:
+def test_iteration_without_residuals_saves_nothing() -> None:
     m = np.array([[0.969, 0.681, 0.75], [0.713, 0.538, 0.411]])
 
     testing.check_grads(nothing_saved_on_one_path, (0.992, m), wrt=1, order=1)
@@ -34,7 +34,7 @@ def mean_of_a_list(values):
     return np.mean(values)
 
 
-def test_the_gradient_of_a_list_of_floats_holds_floats() -> None:
+def test_float_list_gradient_has_float_entries() -> None:
     found = srcad.grad(mean_of_a_list)([0.458, 0.506, 1.23])
 
     assert [type(g) for g in found] == [float] * 3
@@ -56,7 +56,7 @@ def called_in_a_loop(a, b, n):
     return t * 2
 
 
-def test_a_return_inside_a_helper_ends_the_helper_and_not_the_trip() -> None:
+def test_return_in_inlined_helper_does_not_end_iteration() -> None:
     gradient = srcad.grad(called_in_a_loop, wrt=(0, 1))
 
     np.testing.assert_allclose(gradient(0.3, 0.2, 3), (0.4, 0.6))
@@ -79,7 +79,7 @@ def swapped_where_ranks_are_unknown(a, b, x):
     return a * np.sum(x)
 
 
-def test_a_cotangent_that_is_not_there_yet_is_zero_where_a_number_is_due() -> None:
+def test_missing_cotangent_of_number_is_zero() -> None:
     args = (0.1, 0.2, np.array([0.4, 0.6]))
 
     testing.check_grads(swapped_where_ranks_are_unknown, args, order=1)
@@ -95,7 +95,7 @@ def changed_when_float_or_scalar(a, x):
     return b * other
 
 
-def test_a_number_that_is_a_float_on_one_path_can_be_changed_in_place() -> None:
+def test_in_place_update_of_float_or_numpy_scalar() -> None:
     args = (0.3, np.array([0.4, 0.6]))
 
     testing.check_grads(changed_when_float_or_scalar, args, wrt=(0, 1), order=2)
@@ -113,7 +113,7 @@ def uneven_list_in_a_loop(a, x):
     return total
 
 
-def test_a_list_of_uneven_arrays_settles_in_a_loop() -> None:
+def test_loop_carried_list_of_unequal_arrays_type_converges() -> None:
     args = (0.3, np.array([0.4, 0.6, 0.9]))
 
     testing.check_grads(uneven_list_in_a_loop, args, wrt=(0, 1), order=1)
@@ -133,7 +133,7 @@ def recursive(a):
     return reads_what_one_path_saves(a, 0)
 
 
-def test_what_a_path_of_a_recursion_has_not_saved_is_not_copied() -> None:
+def test_missing_recursion_residual_not_copied() -> None:
     testing.check_grads(recursive, (0.3,), order=1)
 
 
@@ -148,7 +148,7 @@ def two_contributions(a):
     return 0.52 * a + scalar_or_float(a, 0)
 
 
-def test_the_gradient_of_a_float_that_a_recursion_reads_is_a_float() -> None:
+def test_float_captured_by_recursion_has_float_gradient() -> None:
     assert type(srcad.grad(two_contributions)(0.3)) is float
 
 
@@ -168,7 +168,7 @@ def hands_over_a_float_or_a_scalar(a, x):
     return total * a
 
 
-def test_no_other_name_sees_what_becomes_of_a_number() -> None:
+def test_number_update_not_visible_through_alias() -> None:
     args = (0.3, np.array([0.4, 0.6, 0.9]))
 
     testing.check_grads(hands_over_a_float_or_a_scalar, args, wrt=(0, 1), order=1)
@@ -184,13 +184,13 @@ def reshapes_where_it_goes_on(a, x):
     return a * 2.0
 
 
-def test_what_a_trip_has_not_saved_is_not_copied() -> None:
+def test_missing_iteration_residual_not_copied() -> None:
     for x in ([1.0, 2.0], [-1.0, -2.0], [-1.0, 2.0]):
         args = (0.3, np.array(x))
         testing.check_grads(reshapes_where_it_goes_on, args, wrt=(0, 1), order=1)
 
 
-def test_nothing_is_copied_twice_in_a_row() -> None:
+def test_no_consecutive_copies() -> None:
     gradient = srcad.grad(reshapes_where_it_goes_on, wrt=(0, 1))
 
     gradient(0.3, np.array([-1.0, -2.0]))
@@ -198,7 +198,7 @@ def test_nothing_is_copied_twice_in_a_row() -> None:
     assert ".copy().copy()" not in gradient.source
 
 
-def test_a_copied_array_is_as_long_as_itself():
+def test_copied_array_keeps_length():
     def f(x):
         a = 0.0
         for e in x:
@@ -234,7 +234,7 @@ def test_second_order_of_a_recursion_with_arrays() -> None:
 X3 = np.array([0.3, -0.7, 1.1])
 
 
-def test_the_rank_of_a_product_of_what_may_be_numbers_or_arrays() -> None:
+def test_rank_of_product_of_scalar_or_array() -> None:
     # One rank was tried for both operands at a time: of what may have any, np.dot made a number.
     def f(b, x):
         try:
@@ -257,7 +257,7 @@ def turned_before_it_is_written(x, m):
     return u[0, -2]
 
 
-def test_a_view_that_is_written_twice_is_of_a_named_array() -> None:
+def test_view_written_twice_has_named_base() -> None:
     # ``(x + m).T`` was written at each use of the view, also after ``m`` had been written into.
     args = (np.array([-0.494, -0.409]), np.array([[-1.137, 0.391], [1.246, -1.262]]))
 
@@ -281,7 +281,7 @@ W = np.arange(1.0, 13.0)
 
 
 @pytest.mark.parametrize("join", JOINS.values(), ids=JOINS)
-def test_the_rows_of_one_array_are_joined(join: Callable[..., Any]) -> None:
+def test_concatenated_rows_of_one_array(join: Callable[..., Any]) -> None:
     # The cotangent of the array was a list of rows: 0.5 times a list is an error, 2 times it
     # twice as long, and a mask reads something else.
     def f(x):
@@ -293,7 +293,7 @@ def test_the_rows_of_one_array_are_joined(join: Callable[..., Any]) -> None:
     testing.check_grads(f, (np.array([[0.3, -0.7, 1.1], [0.4, 0.9, -0.2]]),), order=1)
 
 
-def test_a_sum_of_floats_is_rounded_as_python_rounds_it() -> None:
+def test_builtin_sum_of_floats_rounds_like_python() -> None:
     # Since Python 3.12, sum() adds floats with the care of twice the digits.
     def f(v, a, b):
         return sum(v) * a + sum([a, b, a * b, 0.1]) + sum((b, a, b), 0.3)
@@ -317,7 +317,7 @@ SUMS = {
 
 @pytest.mark.parametrize("total", SUMS.values(), ids=SUMS)
 @pytest.mark.parametrize("a", [0.3, -0.7, 1.1])
-def test_a_sum_is_rounded_as_python_rounds_it_up_to_a_number_of_numpy(
+def test_builtin_sum_with_numpy_scalar_rounds_like_python(
     total: Callable[..., Any], a: float
 ) -> None:
     # The care ends at the first number that is not Python's own; it was not taken at all.
@@ -338,7 +338,7 @@ def growing_sums(v, a):
     return total
 
 
-def test_a_list_of_numbers_is_summed_as_python_does() -> None:
+def test_builtin_sum_of_list_matches_python() -> None:
     args = ([0.952, -0.295, -0.786, 0.1], 0.3)
 
     assert srcad.value_and_grad(growing_sums)(*args)[0] == growing_sums(*args)
@@ -371,12 +371,12 @@ def leaves_from_an_inner_loop(x):
     return total + a[3]
 
 
-def test_what_an_inner_loop_has_left_unset_is_not_copied() -> None:
+def test_unset_inner_loop_value_not_copied() -> None:
     for x in ([0.4, 0.5, -0.8, 1.0], [0.4, 2.5, -0.8, 1.0]):
         testing.check_grads(leaves_from_an_inner_loop, (np.array(x),), order=1)
 
 
-def test_a_sum_of_known_integers_is_known() -> None:
+def test_builtin_sum_of_static_integers_is_static() -> None:
     def f(x):
         return np.sum(x.reshape(sum((2, 1)), 1)) * x[0] if sum([1, 1, 1]) > 2 else x[1]
 
@@ -394,7 +394,7 @@ def written_and_doubled(x):
     return x.sum()
 
 
-def test_what_is_stored_into_a_cotangent_is_not_cut_to_an_integer() -> None:
+def test_cotangent_store_not_truncated_to_integer() -> None:
     """``1.0 * 2`` was folded to the integer 2, and a cotangent of these held no fractions."""
     for f in (written_and_doubled, lambda x: written_and_doubled(3 * x) * 2):
         testing.check_grads(f, (X3,), order=1)
@@ -411,7 +411,7 @@ def rows_of_what_is_bound_until_a_return(m, n):
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_a_row_of_an_array_that_is_read_is_bound(n: int) -> None:
+def test_row_view_of_used_array_is_bound(n: int) -> None:
     m = np.array([[0.969, 0.681, 0.75], [0.713, 0.538, 0.411]])
 
     y, back = srcad.pullback(rows_of_what_is_bound_until_a_return, m, n)
@@ -433,7 +433,7 @@ def rows_of_arrays_that_have_changed_places(a, m):
     return np.sum(rows * rows)
 
 
-def test_rows_are_written_where_nobody_knows_how_they_lie() -> None:
+def test_store_into_rows_of_unknown_layout() -> None:
     m = np.array([[0.969, 0.681, 0.75], [0.713, 0.538, 0.411]])
 
     assert_gradient(srcad.gradient, rows_of_arrays_that_have_changed_places, 0.5, m)
@@ -471,7 +471,7 @@ def times_a_product(x):
     return x * (tally * tally)
 
 
-def test_a_product_of_objects_of_which_nothing_is_known_is_no_number() -> None:
+def test_product_of_opaque_objects_not_numeric() -> None:
     assert evaluated(added_in_place, 0.3) == 0.6
     with pytest.raises(srcad.errors.UnsupportedTypeError, match="Tally"):
         srcad.grad(times_a_product)(0.3)
@@ -503,5 +503,5 @@ def test_the_dtype_of_an_array_carries_no_derivative() -> None:
     testing.check_grads(highest, (0.6,), order=2)
 
 
-def test_what_was_a_number_is_no_read_only_array_after_it_was_simplified() -> None:
+def test_simplified_scalar_is_not_read_only_array() -> None:
     testing.check_grads(fills_and_averages, (np.float64(0.6),), order=2, modes=("rev",))

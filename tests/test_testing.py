@@ -55,7 +55,7 @@ def test_float32_is_compared_with_its_own_accuracy():
     check_grads(lambda x: np.sum(np.sin(x)), [np.array([0.3, 0.4], np.float32)], order=1)
 
 
-def test_a_wrong_rule_is_noticed(table):
+def test_wrong_rule_detected(table):
     rules.derivative(wrong)(lambda x, *, y: 3 * x)
 
     with pytest.raises(AssertionError) as caught:
@@ -66,7 +66,7 @@ def test_a_wrong_rule_is_noticed(table):
     assert re.search(r"the gradient is 3\.0, differences give (2\.0|1\.99)", message)
 
 
-def test_a_wrong_second_order_is_noticed(table):
+def test_wrong_second_order_detected(table):
     rules.derivative(wrong)(lambda x, *, y: halved(x))
     rules.derivative(halved)(lambda x, *, y: 3.0)
 
@@ -115,7 +115,7 @@ def test_other_modes_are_refused(modes):
         check_grads(right, [0.5], modes=modes)
 
 
-def test_a_wrong_tangent_is_noticed(table):
+def test_wrong_tangent_detected(table):
     rules.adjoint(half_wrong)(lambda y_bar, y, a, b: (y_bar * b, y_bar * a))
     rules.tangent(half_wrong)(lambda a_dot, b_dot, y, a, b: a_dot * b + 7.0 * b_dot)
 
@@ -128,7 +128,7 @@ def test_a_wrong_tangent_is_noticed(table):
     assert re.search(r"differences give (2\.0|1\.99)", message)
 
 
-def test_a_part_of_an_argument_is_checked(table):
+def test_check_grads_of_argument_part(table):
     rules.adjoint(half_wrong)(lambda y_bar, y, a, b: (y_bar * b, y_bar * 7.0))
     point = [{"a": [1.0, 2.0], "layer": Layer(np.array([3.0]), 4.0)}]
 
@@ -140,7 +140,7 @@ def test_a_part_of_an_argument_is_checked(table):
         check_grads(f, point, wrt="p.layer.b", order=1)
 
 
-def test_the_fixtures_of_the_plugin_are_for_those_who_ask(tmp_path):
+def test_plugin_fixtures_available_on_request(tmp_path):
     test = tmp_path / "test_it.py"
     test.write_text(
         "import numpy as np\n"

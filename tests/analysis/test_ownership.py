@@ -33,7 +33,7 @@ def zeros(b: Builder, like: Value, hint: str) -> Value:
     return b.call(np.zeros_like, like, hint=hint)
 
 
-def test_a_chain_of_stores_into_an_own_array_is_in_place() -> None:
+def test_store_chain_into_owned_array_in_place() -> None:
     b, v = Builder(), Value(VECTOR, "v")
     u = zeros(b, v, "u")
     for k in range(3):
@@ -47,7 +47,7 @@ def test_a_chain_of_stores_into_an_own_array_is_in_place() -> None:
     assert_means_the_same(marked, np.ones(3), pure=function)
 
 
-def test_a_parameter_is_never_written_into() -> None:
+def test_parameter_never_written_in_place() -> None:
     b, v = Builder(), Value(VECTOR, "v")
     u = b.call(updated, v, Const(0), Const(1.0), hint="u")
     function = Function("f", (v,), b.finish(u))
@@ -56,7 +56,7 @@ def test_a_parameter_is_never_written_into() -> None:
     assert_means_the_same(in_place(function), np.zeros(2), pure=function)
 
 
-def test_an_old_version_that_is_read_later_stays() -> None:
+def test_old_version_used_later_preserved() -> None:
     b, v = Builder(), Value(VECTOR, "v")
     u = zeros(b, v, "u")
     w = b.call(updated, u, Const(0), Const(1.0), hint="u")
@@ -65,7 +65,7 @@ def test_an_old_version_that_is_read_later_stays() -> None:
     assert_means_the_same(in_place(function), np.zeros(2), pure=function)
 
 
-def test_a_view_that_is_read_later_is_copied_where_it_is_taken() -> None:
+def test_view_used_later_copied_at_creation() -> None:
     b, v = Builder(), Value(VECTOR, "v")
     u = b.call(operator.mul, v, Const(2.0), hint="u")
     head = b.call(operator.getitem, u, Display("slice", (Const(0), Const(2), Const(None))),
@@ -93,7 +93,7 @@ def accumulation(start: str) -> Function:
     return Function("f", (v, n), b.finish(outs[2]))
 
 
-def test_a_buffer_is_accumulated_in_place() -> None:
+def test_buffer_accumulation_in_place() -> None:
     function = accumulation("zeros")
 
     marked = in_place(function)
@@ -103,7 +103,7 @@ def test_a_buffer_is_accumulated_in_place() -> None:
     assert_means_the_same(marked, np.ones(4), 3, pure=function)
 
 
-def test_a_foreign_start_is_copied_once_before_the_loop() -> None:
+def test_argument_as_loop_initial_value_copied_once() -> None:
     function = accumulation("argument")
 
     marked = in_place(function)
@@ -113,7 +113,7 @@ def test_a_foreign_start_is_copied_once_before_the_loop() -> None:
     assert_means_the_same(marked, np.ones(4), 3, pure=function)
 
 
-def test_an_array_that_a_trip_saves_is_copied() -> None:
+def test_array_saved_per_iteration_copied() -> None:
     b, v, n = Builder(), Value(VECTOR, "v"), Value(INT, "n")
     start = b.call(np.copy, v, hint="u")
     i, u = Value(INT, "i"), Value(VECTOR, "u")
@@ -129,7 +129,7 @@ def test_an_array_that_a_trip_saves_is_copied() -> None:
     assert stores(marked) == [True]
 
 
-def test_a_swap_of_two_buffers_keeps_them_apart() -> None:
+def test_swapped_buffers_remain_distinct() -> None:
     b, v, n = Builder(), Value(VECTOR, "v"), Value(INT, "n")
     first, second = zeros(b, v, "a"), b.call(np.ones_like, v, hint="c")
     i, a, c = Value(INT, "i"), Value(VECTOR, "a"), Value(VECTOR, "c")
@@ -142,7 +142,7 @@ def test_a_swap_of_two_buffers_keeps_them_apart() -> None:
     assert_means_the_same(in_place(function), np.zeros(4), 3, pure=function)
 
 
-def test_a_store_in_one_arm_only() -> None:
+def test_store_in_one_branch_only() -> None:
     b, v, x = Builder(), Value(VECTOR, "v"), Value(FLOAT, "x")
     u = zeros(b, v, "u")
     test = b.call(operator.gt, x, Const(0.0))
@@ -158,7 +158,7 @@ def test_a_store_in_one_arm_only() -> None:
         assert_means_the_same(marked, np.zeros(2), value, pure=function)
 
 
-def test_an_append_to_an_own_list_is_in_place() -> None:
+def test_append_to_owned_list_in_place() -> None:
     b, n = Builder(), Value(INT, "n")
     empty = b.call(build_list, hint="items")
     i, items = Value(INT, "i"), empty
@@ -177,14 +177,14 @@ def test_an_append_to_an_own_list_is_in_place() -> None:
 
 
 # --------------------------------------------------------------------------- fresh results
-def test_a_gradient_that_is_an_argument_is_copied() -> None:
+def test_gradient_aliasing_argument_copied() -> None:
     v = Value(VECTOR, "v")
     function = Function("f", (v,), Builder().finish(Const(1.0), v))
 
     assert "return 1.0, v.copy()" in written(fresh_results(function, (1,)))
 
 
-def test_two_gradients_never_share() -> None:
+def test_gradients_do_not_alias_each_other() -> None:
     b, v = Builder(half="reverse"), Value(VECTOR, "v")
     g = b.call(operator.mul, v, Const(2.0), hint="g")
     both = b.call(build_tuple, g, b.call(build_dict, Const(("w",)), g))
@@ -196,7 +196,7 @@ def test_two_gradients_never_share() -> None:
     assert_means_the_same(function, np.ones(2))
 
 
-def test_a_new_array_is_returned_as_it_is() -> None:
+def test_fresh_array_returned_without_copy() -> None:
     b, v = Builder(half="reverse"), Value(VECTOR, "v")
     g = b.call(operator.mul, v, Const(2.0))
 
@@ -221,11 +221,11 @@ def collected(each: str) -> Function:
     return fresh_results(Function("f", (v, n), b.finish(outs[2])), (0,))
 
 
-def test_a_list_of_new_arrays_is_returned_as_it_is() -> None:
+def test_list_of_fresh_arrays_returned_without_copy() -> None:
     assert "owned" not in written(collected("new"))
 
 
-def test_a_list_that_holds_one_array_twice_is_copied() -> None:
+def test_list_with_duplicate_array_copied() -> None:
     function = collected("same")
 
     first, second = load(emit(function))(np.ones(2), 2)
@@ -233,7 +233,7 @@ def test_a_list_that_holds_one_array_twice_is_copied() -> None:
     assert not np.shares_memory(first, second)
 
 
-def test_a_chain_of_stores_into_a_foreign_array_copies_it_once() -> None:
+def test_store_chain_into_argument_copies_once() -> None:
     b, v = Builder(), Value(VECTOR, "v")
     u = v
     for k in range(3):

@@ -75,7 +75,7 @@ def in_the_second_trip(x):
 @pytest.mark.parametrize(
     "f", [by_name, by_item, through_a_view, through_another_name, by_a_helper, sorted_in_place]
 )
-def test_a_write_into_a_read_only_argument_raises_as_in_the_plain_call(f):
+def test_write_into_read_only_argument_raises_value_error(f):
     with pytest.raises(ValueError, match="read-only"):
         f(frozen(X))
 
@@ -83,7 +83,7 @@ def test_a_write_into_a_read_only_argument_raises_as_in_the_plain_call(f):
         srcad.grad(f)(frozen(X))
 
 
-def test_an_array_without_axes_may_be_read_only():
+def test_write_into_read_only_zero_dimensional_argument_raises():
     with pytest.raises(ValueError, match="read-only"):
         srcad.grad(by_name)(frozen(np.array(2.0)))
 
@@ -118,20 +118,20 @@ def one_of_two(x, c):
 
 @pytest.mark.parametrize("x", [X, frozen(X)], ids=["writeable", "read-only"])
 @pytest.mark.parametrize("f", [where_it_is_large, caught, copied_where_it_fails])
-def test_only_the_write_itself_raises(f, x):
+def test_read_only_argument_without_executed_write_accepted(f, x):
     value = srcad.value_and_grad(f)(x)[0]
 
     assert value == f(x.copy() if x.flags.writeable else x)
 
 
-def test_which_of_two_arrays_is_written_into_is_decided_at_the_call():
+def test_read_only_check_of_dynamically_selected_array():
     assert_program(one_of_two, X, -1)
     assert srcad.value_and_grad(one_of_two)(frozen(X), -1)[0] == one_of_two(X, -1)
     with pytest.raises(ValueError, match="read-only"):
         srcad.grad(one_of_two)(frozen(X), 1)
 
 
-def test_a_name_that_a_loop_binds_to_a_read_only_argument():
+def test_loop_alias_of_read_only_argument_written_raises():
     assert_program(in_the_second_trip, X)
     with pytest.raises(ValueError, match="read-only"):
         srcad.grad(in_the_second_trip)(frozen(X))
@@ -150,7 +150,7 @@ def step_of_fields(p):
 @pytest.mark.parametrize(
     ("f", "made"), [(step, lambda w, b: {"w": w, "b": b}), (step_of_fields, Pair)]
 )
-def test_only_the_array_that_is_written_into_has_to_be_writeable(f, made):
+def test_only_written_array_must_be_writeable(f, made):
     gradient = srcad.value_and_grad(f)
 
     assert gradient(made(X, frozen(X)))[0] == f(made(X.copy(), X))
@@ -158,7 +158,7 @@ def test_only_the_array_that_is_written_into_has_to_be_writeable(f, made):
         gradient(made(frozen(X), X))
 
 
-def test_writeable_and_read_only_arguments_take_turns():
+def test_writeable_and_read_only_arguments_alternate():
     gradient = srcad.value_and_grad(by_item)
 
     for _ in range(2):
@@ -183,13 +183,13 @@ REPEATED = {
 
 @pytest.mark.parametrize("made", REPEATED.values(), ids=REPEATED)
 @pytest.mark.parametrize("f", [by_name, by_item, by_a_helper, where_it_is_large])
-def test_a_write_into_repeated_entries_is_refused(f, made):
+def test_write_into_self_overlapping_array_rejected(f, made):
     with pytest.raises(MutationError, match="several entries of which share memory"):
         srcad.grad(f)(made())
 
 
 @pytest.mark.parametrize("made", REPEATED.values(), ids=REPEATED)
-def test_the_remedy_can_be_followed(made):
+def test_self_overlapping_array_copied_as_suggested(made):
     assert_program(by_item, made().copy())
 
 
@@ -201,7 +201,7 @@ def test_the_remedy_can_be_followed(made):
         lambda: np.broadcast_to(X, (2, 3)),
     ],
 )
-def test_what_is_only_read_may_lie_in_any_way(made):
+def test_unwritten_argument_in_any_memory_layout(made):
     def f(x):
         y = x.copy()
         y += 1.0
@@ -222,18 +222,18 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("x", VIEWS.values(), ids=VIEWS)
-def test_a_view_whose_entries_lie_apart_repeats_none(x):
+def test_strided_view_without_overlap_accepted(x):
     x = as_strided(x, x.shape, x.strides, writeable=x.flags.writeable)
 
     assert argument_memory(x) == ("own" if x.flags.writeable else "read-only")
 
 
-def test_a_view_that_runs_backwards_is_written_into():
+def test_write_into_reversed_view_argument():
     assert_program(by_item, np.arange(8.0).reshape(2, 4)[::-1, ::-2])
 
 
 # ------------------------------------------------------------------------------- overlapping
-def test_a_read_only_view_of_what_is_written_into_sees_the_write():
+def test_read_only_view_of_written_argument_sees_write():
     def f(x, y):
         y *= 2.0
         return np.sum(x * y)
@@ -246,7 +246,7 @@ def test_a_read_only_view_of_what_is_written_into_sees_the_write():
     assert value == f(view, base)
 
 
-def test_overlapping_arguments_that_are_read_only_are_not_written_into():
+def test_write_into_overlapping_read_only_argument_rejected():
     def f(x, y):
         y *= 2.0
         x *= 2.0
@@ -279,7 +279,7 @@ ORDERS = {
 
 @pytest.mark.parametrize("axes", ORDERS.values(), ids=ORDERS)
 @pytest.mark.parametrize("f", [rows_added, columns_flattened])
-def test_what_shares_memory_is_added_up_in_the_order_of_the_plain_call(f, axes):
+def test_overlapping_arguments_summed_in_original_memory_order(f, axes):
     """The copy that both are read from lay in C order, and the sum differed in the last digit."""
     entries = np.random.default_rng(0).standard_normal((13, 11, 17))
 
@@ -317,7 +317,7 @@ def entry_and_whole(x, y):
 
 @pytest.mark.parametrize("f", [one_added, both_written, stored_into_a_point])
 @pytest.mark.parametrize("view", [lambda a: a, lambda a: a[...]])
-def test_arrays_without_axes_may_share_memory(f, view):
+def test_zero_dimensional_arguments_sharing_memory(f, view):
     """What was read from the copy was a number, and the write into it was not seen."""
 
     def plain(value):
@@ -331,7 +331,7 @@ def test_arrays_without_axes_may_share_memory(f, view):
     assert np.isclose(gradient, (plain(1.5 + 1e-6) - plain(1.5 - 1e-6)) / 2e-6)
 
 
-def test_an_entry_may_share_memory_with_its_array():
+def test_entry_argument_overlapping_its_array():
     def made():
         base = X.copy()
         return base[1, ...], base

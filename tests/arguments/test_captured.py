@@ -116,7 +116,7 @@ FUNCTIONS = [direct, by_helpers, only_by_helpers, by_module, in_a_loop, by_recur
 
 
 @pytest.mark.parametrize("f", FUNCTIONS)
-def test_the_gradient_is_that_by_differences(f, monkeypatch):
+def test_captured_variable_gradient_matches_differences(f, monkeypatch):
     found = grad(f, wrt="w")(X)
 
     expected = []
@@ -130,7 +130,7 @@ def test_the_gradient_is_that_by_differences(f, monkeypatch):
     assert_allclose(found, expected, rtol=1e-7)
 
 
-def test_it_is_taken_at_what_the_variable_holds_now(monkeypatch):
+def test_captured_variable_current_value_used(monkeypatch):
     g = grad(direct, wrt="w")
 
     assert_allclose(g(X), 2 * w * X)
@@ -138,7 +138,7 @@ def test_it_is_taken_at_what_the_variable_holds_now(monkeypatch):
     assert_allclose(g(2.0), [20.0, 24.0, 28.0])
 
 
-def test_variables_parameters_and_parts_stand_together():
+def test_wrt_combines_variables_parameters_and_paths():
     def f(x, y=2.0):
         return np.sum(params["W"] @ x + params["b"]) * y * b
 
@@ -151,7 +151,7 @@ def test_variables_parameters_and_parts_stand_together():
     assert set(grad(f, wrt="params")(X)) == {"W", "b"}
 
 
-def test_a_closure_has_its_own():
+def test_wrt_closure_variable_per_closure():
     def make(a):
         c = np.ones(2)
 
@@ -170,7 +170,7 @@ def test_a_closure_has_its_own():
     assert_allclose(first(X)[1], 9.0 * X)
 
 
-def test_an_object_may_be_the_variable():
+def test_wrt_captured_object():
     class Net:
         def __init__(self):
             self.W, self.name = np.ones(2), "net"
@@ -188,12 +188,12 @@ def test_an_object_may_be_the_variable():
     assert_allclose(grad(lambda x: net(x) ** 2, wrt="net.W")(X), found.W)
 
 
-def test_methods_and_partials_read_variables_too():
+def test_wrt_captured_variable_of_method_and_partial():
     assert_allclose(grad(reader.method, wrt="w")(X), 3.0 * X)
     assert_allclose(grad(functools.partial(predict), wrt="w")(X), X)
 
 
-def test_all_modes_take_it():
+def test_wrt_captured_variable_in_all_modes():
     assert_allclose(pullback(direct, X, wrt="w")[1](1.0)[0], 2 * w * X)
     assert_allclose(jacobian(lambda x: w * x, wrt="w")(X), np.diag(X))
     assert_allclose(hessian(direct, wrt="w")(X), np.diag(2 * X))
@@ -204,7 +204,7 @@ def test_all_modes_take_it():
         grad(direct, wrt="w", check_finite=True)(np.array([np.nan, 1.0]))
 
 
-def test_the_object_is_like_the_others(tmp_path):
+def test_captured_variable_gradient_object_interface(tmp_path):
     g = grad(direct, wrt="w")
 
     assert repr(g) == "<srcad.grad of 'direct' by w>"
@@ -238,12 +238,12 @@ number = Number()
         (lambda x: float(number) * x, "__float__"),
     ],
 )
-def test_what_an_unread_call_may_read_is_refused(f, reader):
+def test_captured_variable_used_by_opaque_call_rejected(f, reader):
     with pytest.raises(UnsupportedSyntaxError, match=f"'w', which '{reader}' may read"):
         grad(f, wrt="w")(2.0)
 
 
-def test_a_variable_that_is_written_is_refused():
+def test_written_captured_variable_rejected():
     def fills(x):
         y = w
         y[0] = x
@@ -261,7 +261,7 @@ def test_a_variable_that_is_written_is_refused():
     assert (w[0], b) == (1.0, 2.0)
 
 
-def test_other_names_are_refused():
+def test_unknown_captured_name_rejected():
     for f, name in (
         (direct, "params"),
         (direct, "nothing"),
@@ -274,7 +274,7 @@ def test_other_names_are_refused():
         grad(lambda x: grad(direct, wrt="w")(x)[0])(X)
 
 
-def test_a_parameter_of_that_name_goes_first():
+def test_parameter_shadows_captured_variable():
     def f(x, w=w):
         return np.sum(x * w) * penalty()
 

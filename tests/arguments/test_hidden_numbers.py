@@ -156,11 +156,11 @@ def test_refusal_names_argument_class_and_remedy():
     assert "test_hidden_numbers.py" in text
 
 
-def test_hidden_numbers_of_an_argument_beside_it_are_constants():
+def test_hidden_numbers_of_inactive_argument_are_constants():
     assert srcad.grad(lambda d, x: d["a"] * x, wrt=1)(Options(a=2.0), 3.0) == 2.0
 
 
-def test_hidden_numbers_in_the_auxiliary_result_are_no_refusal():
+def test_hidden_numbers_in_aux_accepted():
     f = lambda p: (p["c"], p["d"]["a"])  # noqa: E731
 
     found = srcad.grad(f, has_aux=True)({"c": 1.0, "d": Options(a=2.0)})

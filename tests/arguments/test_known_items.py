@@ -126,18 +126,18 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_items_are_known_where_they_are_needed(program):
+def test_list_items_static_when_required(program):
     assert_program(*program)
 
 
-def test_another_length_is_seen():
+def test_changed_list_argument_length_detected():
     gradient = srcad.grad(spread_argument)
 
     assert gradient(X, [1.0, 2.0]) == pytest.approx([2.0, 2.0])
     assert gradient(X, [1.0, 2.0, 3.0]) == pytest.approx(2.0 + 6.0 * X)
 
 
-def test_a_global_list_that_grows_is_seen():
+def test_grown_global_list_detected():
     def f(x):
         return powers(x, *numbers)
 
@@ -197,11 +197,11 @@ NETWORKS = [Network(Scaled(2.0), Squared()), Network(Scaled(2.0), Scaled(X)), Ne
 
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("name", ["loss", "called", "indexed", "in_pairs"])
-def test_objects_in_a_list_are_read(network, name):
+def test_objects_in_captured_list_interpreted(network, name):
     assert_program(getattr(network, name), X)
 
 
-def test_objects_in_a_list_are_looked_at_again():
+def test_objects_in_captured_list_changes_detected():
     network = Network(Scaled(2.0), Squared())
     gradient = srcad.grad(network.loss)
     gradient(X)
@@ -214,7 +214,7 @@ def test_objects_in_a_list_are_looked_at_again():
     assert gradient(X) == pytest.approx((1 - np.tanh(4.0 * X**4) ** 2) * 16.0 * X**3)
 
 
-def test_objects_in_arguments_are_read():
+def test_objects_in_list_argument_interpreted():
     def f(x, layers):
         return sum(w * np.sum(layer.forward(x)) for w, layer in layers)
 

@@ -64,7 +64,7 @@ def test_gradient_has_the_factory_of_its_argument():
     assert type(srcad.grad(lambda d: d["a"])(defaultdict(None, a=1.0))) is defaultdict
 
 
-def test_missing_value_is_made_as_in_the_plain_call():
+def test_defaultdict_missing_value_created_as_in_original():
     f = lambda d, x: d["new"] * x + d["a"]  # noqa: E731
 
     found = gradient(f, defaultdict(made, a=1.0), 3.0)
@@ -92,7 +92,7 @@ def test_inside_other_containers():
     assert found["c"] == 6.0
 
 
-def test_entries_that_only_select():
+def test_entries_used_only_for_selection_have_none_gradient():
     f = lambda d, x: d["a"] * x if d["kind"] == "k" and d["flag"] else x  # noqa: E731
 
     found = gradient(f, OrderedDict(a=3.0, kind="k", flag=True), 2.0)
@@ -123,7 +123,7 @@ def test_one_gradient_for_several_classes_and_orders():
     same(g(defaultdict(list, a=1.0)), defaultdict(list, a=2.0))
 
 
-def test_containers_inside_are_refused():
+def test_nested_containers_in_dict_subclass_rejected():
     with pytest.raises(UnsupportedTypeError, match="holds containers"):
         srcad.grad(lambda d: d["s"]["a"] * d["c"])(OrderedDict(s={"a": 2.0}, c=5.0))
 

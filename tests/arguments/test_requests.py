@@ -51,7 +51,7 @@ def test_keywords_of_a_function_without_source(function, x, keywords):
     np.testing.assert_allclose(gradient(function, x, **keywords)[0], expected, rtol=1e-6, atol=1e-7)
 
 
-def test_calls_with_other_keywords_are_other_patterns():
+def test_calls_with_other_keywords_compiled_separately():
     g = grad(np.linalg.norm)
 
     np.testing.assert_allclose(g(X, ord=1), np.ones(3))
@@ -72,14 +72,14 @@ def test_the_pullback_of_a_function_without_source_with_keywords():
     )
 
 
-def test_keywords_beside_partial_and_elementwise():
+def test_keywords_with_partial_and_elementwise_grad():
     np.testing.assert_array_equal(elementwise_grad(np.clip)(X, a_min=1.5, a_max=2.5), [0, 1, 0])
     np.testing.assert_allclose(
         grad(functools.partial(np.linalg.norm, ord=1))(X, axis=0), np.ones(3)
     )
 
 
-def test_what_is_shown_of_a_function_without_source_with_keywords():
+def test_source_of_builtin_derivative_with_keywords():
     assert "def grad_norm(x, ord)" in grad(np.linalg.norm).inspect(X, ord=2).adjoint_source
     assert "norm" in srcad.inspect(np.linalg.norm, X, ord=2).primal_source
 
@@ -90,7 +90,7 @@ def test_argnum_is_a_spelling_of_wrt(transform):
     assert transform(square, argnum=1).__name__ == transform(square, argnums=1).__name__
 
 
-def test_argnum_elsewhere():
+def test_argnum_in_other_transforms():
     @differentiate(argnum=1)
     def f(a, b):
         return a * b * b
@@ -102,7 +102,7 @@ def test_argnum_elsewhere():
     assert grad(outer)(2.0) == pytest.approx(slope(outer, np.array(2.0)).item())
 
 
-def test_two_spellings_at_once_are_an_error():
+def test_argnum_and_argnums_together_rejected():
     with pytest.raises(TypeError, match="give only one of them"):
         grad(square, argnum=1, argnums=1)
     with pytest.raises(TypeError, match="give only one of them"):
@@ -120,7 +120,7 @@ def test_a_pullback_by_some_arguments(wrt, expected):
     assert srcad.vjp(square, 2.0, 3.0, wrt=wrt)[1](1.0) == expected
 
 
-def test_a_pullback_by_what_is_no_argument():
+def test_pullback_with_invalid_wrt_rejected():
     with pytest.raises(WrtError, match="is no parameter"):
         pullback(square, 2.0, 3.0, wrt="c")
     with pytest.raises(WrtError, match="neither a position nor a name"):
@@ -186,11 +186,11 @@ def by_its_own_default(x, k=1):
     [by_a_default, by_an_argument, by_a_keyword_default, by_a_global, by_an_attribute, by_a_loop,
      by_a_list, by_its_own_default],
 )  # fmt: skip
-def test_which_derivative_is_an_integer_from_elsewhere(outer):
+def test_inner_wrt_from_external_integer(outer):
     assert grad(outer)(1.5) == pytest.approx(slope(outer, np.array(1.5)).item(), rel=1e-6)
 
 
-def test_another_integer_is_another_derivative(monkeypatch):
+def test_inner_wrt_integer_change_detected(monkeypatch):
     def outer(x, k):
         return srcad.grad(square, wrt=k)(x, 2.0)
 
@@ -202,7 +202,7 @@ def test_another_integer_is_another_derivative(monkeypatch):
     assert grad(by_a_global)(2.0) == pytest.approx(2 * 4 * 2.0**3)
 
 
-def test_a_derivative_that_only_the_values_tell_is_refused():
+def test_dynamic_inner_wrt_rejected():
     def outer(x):
         return srcad.grad(square, wrt=int(x))(x, x)
 
@@ -219,7 +219,7 @@ def test_a_derivative_that_only_the_values_tell_is_refused():
         lambda x: np.dot(x[None, :], x),
     ],
 )
-def test_a_result_of_one_entry_says_how(function):
+def test_one_entry_array_result_error_suggests_item(function):
     with pytest.raises(NonScalarOutputError) as refusal:
         grad(function)(X)
 
@@ -228,7 +228,7 @@ def test_a_result_of_one_entry_says_how(function):
     assert grad(lambda x: function(x).item())(X).shape == X.shape
 
 
-def test_a_result_of_several_entries_has_other_remedies():
+def test_multi_entry_array_result_error_omits_item():
     with pytest.raises(NonScalarOutputError) as refusal:
         grad(lambda x: 2 * x)(X)
 

@@ -91,13 +91,13 @@ def test_the_type_of_a_value(value, expected):
     assert shown(value) == expected
 
 
-def test_a_mixed_list_of_numbers_keeps_what_is_common():
+def test_mixed_number_list_has_common_type():
     type_ = describe([1, 2.5], P, ShapeEnvironment())
 
     assert type_ == ListOf(Numeric(None, (), "python"))
 
 
-def test_lengths_are_symbols_with_the_path_to_find_them_again():
+def test_lengths_are_symbols_with_source_path():
     type_ = describe((np.ones((2, 3)),), P, ShapeEnvironment())
 
     ((symbol, _),) = type_.items[0].shape[1].terms
@@ -136,14 +136,14 @@ def test_texts_are_equal_by_value_and_callables_by_identity():
     assert describe(len, P, ShapeEnvironment()) == Fixed(len)
 
 
-def test_the_generic_form_knows_no_lengths():
+def test_generic_type_omits_lengths():
     type_ = describe({"x": np.ones(3), "n": 4, "l": [1.0]}, P, ShapeEnvironment())
 
     assert str(generic(type_)) == "dict(x: float64[...], n: int, l: list[float])"
     assert generic(type_).items[1].value is None
 
 
-def test_deep_nesting_ends_in_an_object():
+def test_deep_nesting_described_as_opaque():
     value = 1.0
     for _ in range(40):
         value = (value,)
@@ -151,13 +151,13 @@ def test_deep_nesting_ends_in_an_object():
     assert "object" in shown(value)
 
 
-def test_a_dataclass_without_a_field_is_an_object():
+def test_dataclass_with_missing_field_described_as_opaque():
     layer = object.__new__(Layer)
 
     assert isinstance(describe(layer, P, ShapeEnvironment()), Opaque)
 
 
-def test_a_large_dict_is_an_object():
+def test_large_dict_described_as_opaque():
     assert isinstance(describe(dict.fromkeys(range(1000), 1.0), P, ShapeEnvironment()), Opaque)
 
 
@@ -185,11 +185,11 @@ def outer(a, b=3, *, c=4):
         ((("global", "outer"), ("global", "SCALE")), 2.0),
     ],
 )
-def test_what_is_read_at_a_path(path, expected):
+def test_value_at_path(path, expected):
     assert read(path, outer(1), {"x": {"W": np.ones((1, 2))}}) == expected
 
 
-def test_defaults_are_read_as_they_are_now():
+def test_defaults_at_path_use_current_value():
     assert read((("default", 0),), outer) == 3
     assert read((("kwdefault", "c"),), outer) == 4
 
@@ -197,7 +197,7 @@ def test_defaults_are_read_as_they_are_now():
 @pytest.mark.parametrize(
     "path", [(("global", "missing"),), (("cell", "k"), ("item", 9)), (("default", 1),)]
 )
-def test_a_path_to_nothing_is_unreadable(path):
+def test_invalid_path_raises_unreadable(path):
     with pytest.raises(Unreadable):
         read(path, outer(1))
 
@@ -207,7 +207,7 @@ def test_the_same_pattern_has_the_same_text():
     assert shown(np.ones((2, 2))) == shown(np.ones((9, 1)))
 
 
-def test_a_dict_of_too_many_entries_says_so() -> None:
+def test_oversized_dict_argument_error_message() -> None:
     """It was said to have no derivative."""
     many = {f"k{k}": np.ones(2) for k in range(300)}
 

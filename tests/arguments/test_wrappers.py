@@ -191,7 +191,7 @@ def slope(function, args, kwargs, which, h=1e-5):
 
 
 @pytest.mark.parametrize(("function", "wrt", "args", "kwargs", "which"), CALLS)
-def test_an_entry_of_wrt_is_the_argument_of_the_call(function, wrt, args, kwargs, which):
+def test_wrt_entry_refers_to_call_argument(function, wrt, args, kwargs, which):
     found = grad(function, wrt=wrt)(*args, **kwargs)
 
     assert isinstance(found, float)
@@ -199,7 +199,7 @@ def test_an_entry_of_wrt_is_the_argument_of_the_call(function, wrt, args, kwargs
 
 
 @pytest.mark.parametrize(("function", "wrt", "args", "kwargs", "which"), CALLS)
-def test_the_same_inside_a_differentiated_function(function, wrt, args, kwargs, which):
+def test_wrt_of_wrapper_inside_differentiated_function(function, wrt, args, kwargs, which):
     inner = grad(function, wrt=wrt)
 
     def outer(t):
@@ -229,7 +229,7 @@ def test_all_positional_arguments_and_all_keywords_by_their_names():
     assert grad(spread, wrt="rest")(2.0, 5.0, 7.0) == (140.0, 50.0)
 
 
-def test_nothing_is_asked_of_the_arguments_beside_it():
+def test_inactive_arguments_of_wrapped_function_unrestricted():
     @logged
     def picked(x, table, k):
         return x * table[k] + len(table)
@@ -238,7 +238,7 @@ def test_nothing_is_asked_of_the_arguments_beside_it():
     assert grad(picked, wrt="x")(2.0, table={"a": 3.0}, k="a") == 3.0
 
 
-def test_arrays_and_memory_order_behind_a_wrapper():
+def test_memory_order_preserved_behind_wrapper():
     x, y = np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.ones(3)
 
     @logged
@@ -252,7 +252,7 @@ def test_arrays_and_memory_order_behind_a_wrapper():
     np.testing.assert_allclose(found[1], np.sin(x).sum(axis=0))
 
 
-def test_what_is_written_into_among_any_number_of_arguments():
+def test_write_into_variadic_argument():
     def written(*a):
         a[0][0] = a[1]
         return np.sum(a[0] ** 2)
@@ -264,7 +264,7 @@ def test_what_is_written_into_among_any_number_of_arguments():
     np.testing.assert_array_equal(x, np.ones(3))
 
 
-def test_wrappers_of_one_code_do_not_share_what_names_mean():
+def test_wrappers_sharing_code_resolve_wrt_names_separately():
     @logged
     def first(a, b):
         return a * b**2
@@ -279,7 +279,7 @@ def test_wrappers_of_one_code_do_not_share_what_names_mean():
     assert "grad_second" in grad(second, wrt="a").source
 
 
-def test_the_text_of_a_wrapped_function_before_any_call():
+def test_source_of_wrapped_function_before_first_call():
     @logged
     def fresh(x, y):
         return x * y * y
@@ -311,7 +311,7 @@ def test_an_unknown_argument_is_refused_before_any_call(function, wrt, listed):
     ("function", "wrt", "args"),
     [(loss, "y", (2.0,)), (product, "y", (2.0,)), (items, 2, (1.0, 2.0)), (scaled, "s", (1.0,))],
 )
-def test_an_argument_that_the_call_leaves_out_is_refused(function, wrt, args):
+def test_wrt_of_omitted_argument_rejected(function, wrt, args):
     with pytest.raises(WrtError, match="leaves out"):
         grad(function, wrt=wrt)(*args)
 
@@ -333,7 +333,7 @@ def test_check_grads_of_a_function_of_any_number_of_arguments():
     check_grads(loss, [2.0, 3.0], wrt="y")
 
 
-def test_what_is_shown_of_a_wrapped_function():
+def test_source_and_signature_of_wrapped_function():
     seen = srcad.inspect(loss, np.ones(2), np.ones(2), wrt="y")
 
     assert "def loss_adjoint" in seen.adjoint_source

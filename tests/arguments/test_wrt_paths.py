@@ -45,7 +45,7 @@ def parts():
 
 
 @pytest.mark.parametrize("path", parts())
-def test_the_gradient_by_a_part_is_that_part_of_the_gradient(point, path):
+def test_gradient_by_path_equals_part_of_full_gradient(point, path):
     whole = parts()[path](srcad.grad(loss)(*point))
 
     part = srcad.grad(loss, wrt=path)(*point)
@@ -57,7 +57,7 @@ def test_the_gradient_by_a_part_is_that_part_of_the_gradient(point, path):
     assert value == loss(*point)
 
 
-def test_several_parts_and_wholes_come_in_a_tuple(point):
+def test_wrt_paths_and_whole_arguments_give_tuple(point):
     whole, x_bar = srcad.grad(loss, wrt=(0, 1))(*point)
 
     layer, b, x = srcad.grad(loss, wrt=("net.layers[1]", "net.layers[1].b", "x"))(*point)
@@ -76,7 +76,7 @@ def test_two_parts_of_one_gradient_share_no_memory(point):
     assert np.array_equal(b, again)
 
 
-def test_the_other_parts_are_constants(point):
+def test_parts_not_in_wrt_are_constant(point):
     def rounded(net, x):
         return np.round(net.scale) * np.sum(np.sort(net.layers[0].b) * x)
 
@@ -112,7 +112,7 @@ def test_paths_lead_into_named_tuples_and_variable_arguments():
         ("net.scale()", "is no parameter"),
     ],
 )
-def test_what_is_no_part_is_refused(point, path, message):
+def test_invalid_wrt_path_rejected(point, path, message):
     with pytest.raises(WrtError, match=message):
         srcad.grad(loss, wrt=path)(*point)
 
@@ -120,7 +120,7 @@ def test_what_is_no_part_is_refused(point, path, message):
 OUTSIDE = 3.0
 
 
-def test_a_variable_outside_is_a_parameter_of_the_outermost_function_only():
+def test_wrt_captured_variable_only_for_outermost_function():
     def f(x):
         return OUTSIDE * x
 
@@ -129,7 +129,7 @@ def test_a_variable_outside_is_a_parameter_of_the_outermost_function_only():
         srcad.grad(lambda x: srcad.grad(f, wrt="OUTSIDE")(x))(1.0)
 
 
-def test_a_part_of_an_inner_gradient_is_refused():
+def test_wrt_path_of_inner_gradient_rejected():
     def f(p):
         return srcad.grad(lambda q: q["a"] ** 3, wrt="q.a")(p)
 

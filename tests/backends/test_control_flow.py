@@ -86,7 +86,7 @@ def leaving(tag: int) -> Function:
     return Function("f", (xs,), b.finish(outs[2]))
 
 
-def test_break_is_native_and_the_rest_is_not_nested() -> None:
+def test_break_emitted_natively_without_nesting() -> None:
     function = leaving(BREAK)
 
     assert written(function) == (
@@ -101,14 +101,14 @@ def test_break_is_native_and_the_rest_is_not_nested() -> None:
     assert_means_the_same(function, np.array([1.0, 2.0, -1.0, 5.0]))
 
 
-def test_continue_is_native() -> None:
+def test_continue_emitted_natively() -> None:
     function = leaving(CONTINUE)
 
     assert "            continue\n        s = s + x\n" in written(function)
     assert_means_the_same(function, np.array([1.0, 2.0, -1.0, 5.0]))
 
 
-def test_a_guard_behind_a_possible_exit_disappears() -> None:
+def test_guard_after_possible_exit_removed() -> None:
     b, n = Builder(), Value(INT, "n")
     i, s = Value(INT, "i"), Value(FLOAT, "s")
     with b.block() as inside:
@@ -139,7 +139,7 @@ def test_a_guard_behind_a_possible_exit_disappears() -> None:
     assert_means_the_same(function, 9)
 
 
-def test_a_tag_known_only_at_run_time_is_tested() -> None:
+def test_dynamic_exit_tag_tested_at_runtime() -> None:
     b, n = Builder(), Value(INT, "n")
     i = Value(INT, "i")
     with b.block() as inside:
@@ -173,7 +173,7 @@ def test_while_with_a_compound_condition_is_one_line() -> None:
         assert_means_the_same(function, start)
 
 
-def test_what_a_loop_saves_together_is_one_list_of_tuples() -> None:
+def test_loop_residuals_emitted_as_list_of_tuples() -> None:
     b, n = Builder(), Value(INT, "n")
     x, y = Value(FLOAT, "x"), Value(FLOAT, "y")
     with b.block() as inside:
@@ -195,7 +195,7 @@ def test_what_a_loop_saves_together_is_one_list_of_tuples() -> None:
     assert_means_the_same(function, 4)
 
 
-def test_lists_that_are_collected_backward_end_in_index_order() -> None:
+def test_lists_collected_in_backward_loop_in_index_order() -> None:
     b, n = Builder(), Value(INT, "n")
     i = Value(INT, "i")
     outs = b.for_((counting(n),), (), Block((i,), (), (GO_ON, i)), backward=True)
@@ -203,7 +203,7 @@ def test_lists_that_are_collected_backward_end_in_index_order() -> None:
     assert_means_the_same(Function("f", (n,), b.finish(outs[2])), 4)
 
 
-def test_reversed_zip_of_unequal_lengths_is_cut_first() -> None:
+def test_reversed_zip_of_unequal_lengths_truncated() -> None:
     b = Builder()
     a, c = Value(ListOf(FLOAT), "a"), Value(ListOf(FLOAT), "c")
     x, y, s = Value(FLOAT, "x"), Value(FLOAT, "y"), Value(FLOAT, "s")
@@ -217,7 +217,7 @@ def test_reversed_zip_of_unequal_lengths_is_cut_first() -> None:
     assert_means_the_same(function, [1.0, 2.0, 3.0], [0.5, 0.25])
 
 
-def test_counting_along_a_sequence_is_enumerate() -> None:
+def test_counter_along_sequence_emitted_as_enumerate() -> None:
     b, xs = Builder(), Value(array_type(float, (fresh_extent(),)), "xs")
     n = b.call(len, xs)
     k, x, s = Value(INT, "k"), Value(FLOAT, "x"), Value(FLOAT, "s")
@@ -231,7 +231,7 @@ def test_counting_along_a_sequence_is_enumerate() -> None:
     assert_means_the_same(function, np.array([3.0, 4.0]))
 
 
-def test_items_that_are_only_taken_apart_are_unpacked_in_the_head() -> None:
+def test_loop_items_unpacked_in_for_target() -> None:
     b = Builder()
     params = Value(ListOf(TupleOf((FLOAT, FLOAT))), "params")
     layer, x = Value(TupleOf((FLOAT, FLOAT))), Value(FLOAT, "x")
@@ -247,7 +247,7 @@ def test_items_that_are_only_taken_apart_are_unpacked_in_the_head() -> None:
     assert_means_the_same(function, [(2.0, 1.0), (3.0, -1.0)])
 
 
-def test_both_arms_return_at_the_end_of_a_function() -> None:
+def test_return_emitted_in_both_branches() -> None:
     b, x = Builder(), Value(FLOAT, "x")
     test = b.call(operator.gt, x, Const(0.0))
     with b.block() as arm:
@@ -261,7 +261,7 @@ def test_both_arms_return_at_the_end_of_a_function() -> None:
     assert_means_the_same(function, -1.0)
 
 
-def test_a_value_defined_on_one_path_only() -> None:
+def test_value_defined_in_one_branch_only() -> None:
     b, x = Builder(), Value(FLOAT, "x")
     test = b.call(operator.gt, x, Const(0.0))
     with b.block() as arm:

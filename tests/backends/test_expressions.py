@@ -122,7 +122,7 @@ def test_a_negative_base_keeps_its_sign() -> None:
     assert_means_the_same(Function("f", (x,), b.finish(y)), 2.0)
 
 
-def test_precedence_is_kept() -> None:
+def test_operator_precedence_preserved() -> None:
     b, x = Builder(), Value(FLOAT, "x")
     total = b.call(operator.sub, x, b.call(operator.sub, x, Const(1.0)))
     y = b.call(operator.truediv, total, b.call(operator.mul, x, Const(3.0)))
@@ -145,7 +145,7 @@ def test_arrays_and_functions_are_names() -> None:
     assert_means_the_same(function, 1.0)
 
 
-def test_spelled_constants_are_written_as_the_user_did() -> None:
+def test_constants_emitted_with_user_spelling() -> None:
     b, x = Builder(), Value(FLOAT, "x")
     y = b.call(operator.mul, x, Const(np.pi, "np.pi"))
     z = b.call(operator.mul, y, Const(2.0, "config.scale"))
@@ -163,7 +163,7 @@ def test_the_users_variables_keep_their_statement() -> None:
     )
 
 
-def test_no_read_moves_past_a_write() -> None:
+def test_use_not_moved_past_write() -> None:
     b, n = Builder(), fresh_extent()
     v = Value(array_type(float, (n,)), "v")
     u = b.call(np.copy, v, hint="u")
@@ -189,7 +189,7 @@ def test_tuples_are_unpacked_where_they_are_made() -> None:
     assert_means_the_same(function, np.diag([2.0, -3.0]))
 
 
-def test_parts_of_one_container_are_taken_in_one_line() -> None:
+def test_container_parts_unpacked_in_one_line() -> None:
     b = Builder()
     params = Value(TupleOf((FLOAT, FLOAT), ("W", "b"), dict), "params")
     w = b.call(item, params, Const("W"), hint="W")
@@ -214,7 +214,7 @@ def test_a_sum_of_two_thousand_terms_compiles() -> None:
     assert_means_the_same(function, 1.0)
 
 
-def test_stores_that_are_not_in_place_copy_first() -> None:
+def test_non_in_place_store_copies_array() -> None:
     b = Builder()
     v = Value(array_type(float, (fresh_extent(),)), "v")
     u = b.call(updated, v, Const(0), Const(1.0), hint="u")
@@ -225,7 +225,7 @@ def test_stores_that_are_not_in_place_copy_first() -> None:
     assert_means_the_same(function, np.array([5.0, 6.0]))
 
 
-def test_a_list_of_numbers_is_not_shared() -> None:
+def test_list_of_numbers_copied_before_append() -> None:
     b, n = Builder(), Value(INT, "n")
     xs = Value(ListOf(FLOAT), "xs")
     longer = b.call(append, xs, Const(1.0), hint="xs")

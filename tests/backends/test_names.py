@@ -43,12 +43,12 @@ def test_a_str_subclass_is_no_name() -> None:
     assert parameter_name(Evil("x")) == "Evil"
 
 
-def test_taken_names_are_numbered() -> None:
+def test_used_names_get_numeric_suffix() -> None:
     assert fresh("x", {"x", "x_1"}) == "x_2"
 
 
 @pytest.mark.parametrize("name", ["np", "math", "len", "print", "f", "x_bar", "match"])
-def test_a_user_may_call_a_parameter_like_ours(name: str) -> None:
+def test_parameter_named_like_internal_name(name: str) -> None:
     b, x = Builder(), Value(FLOAT, name)
     y = b.call(np.sin, b.call(operator.mul, x, Const(2.0)))
     function = Function("f", (x,), b.finish(b.call(abs, y)))
@@ -67,7 +67,7 @@ def test_versions_of_a_variable_share_its_name() -> None:
     assert text == "def f(x):\n    x = x * 2.0\n    x = x + 1.0\n    return x\n"
 
 
-def test_versions_that_are_needed_together_do_not() -> None:
+def test_simultaneously_live_versions_have_distinct_names() -> None:
     b, x = Builder(), Value(FLOAT, "x")
     first = b.call(operator.mul, x, Const(2.0), hint="h")
     second = b.call(operator.add, first, Const(1.0), hint="h")
@@ -78,7 +78,7 @@ def test_versions_that_are_needed_together_do_not() -> None:
     assert text == "def f(x):\n    h = x * 2.0\n    h_1 = h + 1.0\n    return h * h_1\n"
 
 
-def test_only_what_is_named_is_in_the_namespace() -> None:
+def test_namespace_contains_only_used_names() -> None:
     b, x = Builder(), Value(FLOAT, "x")
     emitted = emit(Function("f", (x,), b.finish(b.call(np.sin, x))))
 

@@ -44,7 +44,7 @@ def outcomes(run: object, pure: Function, args: tuple[object, ...]) -> None:
 
 
 @pytest.mark.parametrize("chunk", some(range(12), 1))
-def test_written_code_means_what_the_ir_means(chunk: int) -> None:
+def test_random_ir_generated_code_matches_evaluator(chunk: int) -> None:
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         function = verify(Generator(seed, depth=1).function())
         run = load(emit(function))
@@ -54,7 +54,7 @@ def test_written_code_means_what_the_ir_means(chunk: int) -> None:
 
 
 @pytest.mark.parametrize("chunk", some(range(12), 1))
-def test_writing_in_place_changes_no_value(chunk: int) -> None:
+def test_random_ir_in_place_pass_preserves_values(chunk: int) -> None:
     for seed in range(1000 + chunk * CHUNK, 1000 + (chunk + 1) * CHUNK):
         function = Generator(seed, depth=1).function()
         run = load(emit(verify(in_place(function))))
@@ -64,7 +64,7 @@ def test_writing_in_place_changes_no_value(chunk: int) -> None:
 
 
 @pytest.mark.parametrize("chunk", some(range(8), 1))
-def test_fusing_conditionals_changes_no_value(chunk: int) -> None:
+def test_random_ir_fuse_pass_preserves_values(chunk: int) -> None:
     for seed in range(2000 + chunk * CHUNK, 2000 + (chunk + 1) * CHUNK):
         function = Generator(seed, depth=1).function()
         run = load(emit(verify(fuse(function))))
@@ -74,7 +74,7 @@ def test_fusing_conditionals_changes_no_value(chunk: int) -> None:
 
 
 @pytest.mark.parametrize("chunk", some(range(8), 1))
-def test_what_moves_into_an_arm_changes_no_value(chunk: int) -> None:
+def test_random_ir_sink_pass_preserves_values(chunk: int) -> None:
     for seed in range(4000 + chunk * CHUNK, 4000 + (chunk + 1) * CHUNK):
         function = Generator(seed, depth=1).function()
         run = load(emit(in_place(verify(sink(function)))))
@@ -83,7 +83,7 @@ def test_what_moves_into_an_arm_changes_no_value(chunk: int) -> None:
             outcomes(run, function, args)
 
 
-def test_something_moves_into_an_arm_of_some_random_functions() -> None:
+def test_random_ir_sink_pass_applies() -> None:
     functions = [Generator(seed, depth=1).function() for seed in range(40)]
 
     fewer = [len(sink(f).block.ops) < len(f.block.ops) for f in functions]
@@ -91,7 +91,7 @@ def test_something_moves_into_an_arm_of_some_random_functions() -> None:
     assert any(fewer)
 
 
-def test_some_random_stores_are_in_place() -> None:
+def test_random_ir_in_place_pass_applies() -> None:
     functions = (in_place(Generator(seed, depth=1).function()) for seed in range(40))
 
     stores = [op for f in functions for op in walk(f.block) if isinstance(op, Call)]
@@ -99,7 +99,7 @@ def test_some_random_stores_are_in_place() -> None:
     assert sum(op.in_place for op in stores) > 5
 
 
-def test_the_text_is_the_same_every_time() -> None:
+def test_random_ir_generated_code_deterministic() -> None:
     texts = {emit(Generator(5, depth=1).function()).text for _ in range(3)}
 
     assert len(texts) == 1

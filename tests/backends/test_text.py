@@ -36,13 +36,13 @@ def test_the_header_names_function_file_and_line() -> None:
     assert text.startswith("# loss  (model.py:13)\ndef loss(x):\n")
 
 
-def test_reverse_statements_carry_the_line_that_they_undo() -> None:
+def test_reverse_statements_commented_with_source_line() -> None:
     text = emit(function(), source_line=lambda where: "y = np.log(x)").text
 
     assert "    # y = np.log(x)  (model.py:14)\n    g = y / x\n" in text
 
 
-def test_a_comment_is_one_line_of_plain_text() -> None:
+def test_comment_is_sanitized_to_one_line() -> None:
     text = emit(function(), source_line=lambda where: "y = 1\nimport os  # \x00 'quote\"").text
 
     assert "# y = 1 import os #   'quote\"  (model.py:14)" in text
@@ -68,7 +68,7 @@ def test_long_lines_are_broken_at_commas_or_operators() -> None:
     assert len(text.splitlines()) > 3
 
 
-def test_what_does_not_parse_back_is_printed_without_comments() -> None:
+def test_unparseable_layout_emitted_without_comments() -> None:
     node = ast.Constant(-2.0)
     wrong = ast.Expr(ast.BinOp(node, ast.Pow(), ast.Constant(2)))
     tree = ast.Module([Comment("gone"), wrong], [])
@@ -79,7 +79,7 @@ def test_what_does_not_parse_back_is_printed_without_comments() -> None:
     assert same_tree(parsed, ast.parse(text))
 
 
-def test_the_line_map_leads_to_the_users_lines() -> None:
+def test_line_map_points_to_user_source() -> None:
     emitted = emit(function(), source_line=lambda where: "y = np.log(x)")
     lines = emitted.text.splitlines()
 
@@ -88,7 +88,7 @@ def test_the_line_map_leads_to_the_users_lines() -> None:
     assert mapped == {"y = np.log(x)": 14, "g = y / x": 14, "return g * g": 14}
 
 
-def test_tracebacks_and_inspect_show_the_text() -> None:
+def test_tracebacks_and_inspect_show_generated_code() -> None:
     emitted = emit(function())
     run = load(emitted, "model.loss")
 
@@ -102,7 +102,7 @@ def test_tracebacks_and_inspect_show_the_text() -> None:
     assert inspect.getsource(run) in emitted.text
 
 
-def test_linecache_forgets_a_function_that_died() -> None:
+def test_linecache_entry_removed_for_collected_function() -> None:
     emitted = emit(function())
     first, second = load(emitted, "model.gone"), load(emitted, "model.gone")
     file = first.__code__.co_filename
@@ -118,7 +118,7 @@ def test_linecache_forgets_a_function_that_died() -> None:
     assert file not in linecache.cache
 
 
-def test_a_function_that_dies_leaves_linecache_as_it_is_for_the_moment() -> None:
+def test_linecache_entry_removal_deferred() -> None:
     # A doctest went over the entries when a function died: KeyError, from linecache itself.
     dying = load(emit(function()), "model.dying")
     file = dying.__code__.co_filename
@@ -137,7 +137,7 @@ def test_a_constant_string_cannot_leave_its_quotes() -> None:
     assert load(emitted)(1.0) == nasty
 
 
-def test_a_loop_over_very_many_lists_stays_narrow() -> None:
+def test_loop_over_many_lists_wrapped_to_line_limit() -> None:
     names = [f"a_rather_long_name_{k}" for k in range(9)]
     target = ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())
     lists = [ast.Name(f"{n}_saved", ast.Load()) for n in names]

@@ -34,7 +34,7 @@ def test_there_are_forty_two_kernels_and_twelve_have_a_peer():
 
 
 @each_kernel
-def test_a_kernel_computes_what_its_reference_does(kernel):
+def test_kernel_matches_reference(kernel):
     inputs = inputs_of(kernel)
 
     outputs = getattr(npbench_references, kernel.name)(*inputs)
@@ -56,7 +56,7 @@ def test_a_kernel_depends_on_every_size_and_seed(kernel):
 
 @pytest.mark.skipif(peers is None, reason="autograd is not installed")
 @pytest.mark.parametrize("name", [k.name for k in KERNELS.values() if k.peer])
-def test_a_peer_computes_what_its_kernel_does(name):
+def test_peer_matches_kernel(name):
     inputs = inputs_of(KERNELS[name])
 
     value = peers.PEERS[name](*oracle.copied(inputs))
@@ -80,7 +80,7 @@ def test_complex_steps_agree_with_differences(kernel):
         assert taken == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 
-def test_the_check_notices_a_wrong_gradient(monkeypatch):
+def test_check_detects_wrong_gradient(monkeypatch):
     monkeypatch.setattr(
         check.srcad, "grad", lambda f, wrt: lambda *args: [1.001 * args[k] for k in wrt]
     )
@@ -91,7 +91,7 @@ def test_the_check_notices_a_wrong_gradient(monkeypatch):
     assert "input 0: differs from the oracle" in found.reason
 
 
-def test_the_check_notices_a_changed_input(monkeypatch):
+def test_check_detects_changed_input(monkeypatch):
     kernel = KERNELS["gemm"]
 
     def mutating(f, wrt):
@@ -106,7 +106,7 @@ def test_the_check_notices_a_changed_input(monkeypatch):
     assert check.finding(kernel, "test").reason == "an input was changed"
 
 
-def test_the_check_tells_a_refusal_from_a_crash():
+def test_check_distinguishes_rejection_from_crash():
     def refused(x):
         return x  # not one number
 
@@ -153,7 +153,7 @@ def seidel(steps, n, a):
     ("f", "inputs", "wrt"),
     [(jacobi, (4, np.ones((5, 6)), np.ones((5, 6))), (1, 2)), (seidel, (3, 5, np.ones((5, 5))), 2)],
 )
-def test_linear_updates_save_no_array(f, inputs, wrt):
+def test_linear_updates_save_no_residual_array(f, inputs, wrt):
     seen = srcad.inspect(f, *inputs, wrt=wrt)
 
     assert {"a", "b"}.isdisjoint(seen.saved)

@@ -14,7 +14,7 @@ def test_there_are_thirteen_problems():
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_the_adjoint_by_hand_is_what_is_generated(name):
+def test_hand_written_adjoint_matches_generated(name):
     problem = PROBLEMS[name]
     args = problem.make(np.random.default_rng(20240607))
     by_hand = problem.by_hand(*copy.deepcopy(args))

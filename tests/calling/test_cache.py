@@ -45,7 +45,7 @@ def test_all_sizes_of_a_pattern_share_one_compilation():
     assert compilations(g) == before + 1
 
 
-def test_other_objects_for_the_same_function_share_it_too():
+def test_gradient_objects_of_same_function_share_compilation():
     srcad.grad(scaled)(np.ones(2))
     before = compilations(srcad.grad(scaled))
 
@@ -54,7 +54,7 @@ def test_other_objects_for_the_same_function_share_it_too():
     assert compilations(srcad.grad(scaled)) == before
 
 
-def test_every_pattern_says_why_it_was_compiled():
+def test_cache_info_reports_compilation_reasons():
     def f(x, flag=True):
         return np.sum(x * x) if flag else np.sum(x)
 
@@ -70,7 +70,7 @@ def test_every_pattern_says_why_it_was_compiled():
     assert "float32" in str(info)
 
 
-def test_after_eight_patterns_one_form_serves_all_lengths():
+def test_generic_code_after_eight_shape_patterns():
     def f(x, y):
         return np.sum(x * y)
 
@@ -95,7 +95,7 @@ def test_after_eight_patterns_one_form_serves_all_lengths():
 
 
 # --------------------------------------------------------------------------- redefinition
-def test_a_global_is_read_when_called(monkeypatch):
+def test_global_value_looked_up_at_call(monkeypatch):
     g = srcad.grad(scaled)
     g(np.ones(2))
     before = compilations(g)
@@ -106,7 +106,7 @@ def test_a_global_is_read_when_called(monkeypatch):
     assert compilations(g) == before
 
 
-def test_a_redefined_helper_is_seen(monkeypatch):
+def test_redefined_helper_detected(monkeypatch):
     g = srcad.grad(uses_helper)
     assert g(2.0) == 12.0
 
@@ -117,7 +117,7 @@ def test_a_redefined_helper_is_seen(monkeypatch):
     assert g(2.0) == 36.0
 
 
-def test_a_closure_cell_is_read_when_called():
+def test_closure_cell_looked_up_at_call():
     def make():
         k = 2.0
 
@@ -217,7 +217,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("f", READERS.values(), ids=READERS)
-def test_what_classes_say_is_seen_when_it_changes(f, monkeypatch):
+def test_class_attribute_changes_detected(f, monkeypatch):
     # Bodies of properties, static methods and class methods, functions in a list, and functions
     # given to `map` were read without saying where they stand; nested classes, lengths and truths
     # of objects were taken for constant, and nobody looked whether an attribute had come: gradients
@@ -237,7 +237,7 @@ def test_what_classes_say_is_seen_when_it_changes(f, monkeypatch):
     agrees()
 
 
-def test_a_default_is_read_when_called():
+def test_default_value_looked_up_at_call():
     def f(x, k=2.0):
         return k * x
 
@@ -341,7 +341,7 @@ fresh_function.count = 0
         "def g(x):\n    return x * x\ndef f(x):\n    return g(x)\n",
     ],
 )
-def test_what_was_compiled_dies_with_the_code(text):
+def test_compiled_code_collected_with_function(text):
     f = fresh_function(text)
     g = srcad.grad(f)
     g(1.5)
@@ -361,7 +361,7 @@ def test_what_was_compiled_dies_with_the_code(text):
     assert not [name for name in linecache.cache if name.startswith("<srcad fresh.f")]
 
 
-def test_equal_code_in_two_files_is_two_functions():
+def test_equal_code_in_two_files_compiled_separately():
     first, second = fresh_function(), fresh_function()
     assert first.__code__ is not second.__code__
 
@@ -379,7 +379,7 @@ def test_the_number_of_records_is_bounded(monkeypatch):
     assert srcad.grad(functions[0])(3.0) == 6.0
 
 
-def test_sources_of_dead_code_are_forgotten():
+def test_source_cache_entry_removed_for_collected_code():
     f = fresh_function()
     srcad.grad(f)(1.0)
     key = id(f.__code__)
@@ -426,7 +426,7 @@ class Quadratic:
         return self.k * x
 
 
-def test_methods_read_their_object_when_called():
+def test_method_attributes_looked_up_at_call():
     q = Quadratic(1.0)
     g = srcad.grad(q.value)
     assert g(2.0) == 4.0
@@ -452,7 +452,7 @@ def test_an_object_with_a_call_method():
     assert srcad.grad(Quadratic(3.0))(1.0) == 3.0
 
 
-def test_a_cached_function_is_looked_through():
+def test_lru_cache_wrapper_unwrapped():
     assert srcad.grad(functools.lru_cache(helper))(3.0) == 6.0
 
 
@@ -463,7 +463,7 @@ def test_specialize_returns_the_bare_function():
     np.testing.assert_array_equal(bare(np.ones(3)), np.full(3, 2 * SCALE))
 
 
-def test_cache_clear_forgets():
+def test_cache_clear_discards_compilations():
     def f(x):
         return x * x
 

@@ -57,7 +57,7 @@ SAMPLES = [
 
 
 @pytest.mark.parametrize("k", range(len(SAMPLES)))
-def test_a_pattern_fits_its_own_value_and_no_other(k):
+def test_pattern_matches_only_its_own_value(k):
     dispatch = dispatcher(one, SAMPLES[k])
 
     fits = [j for j, value in enumerate(SAMPLES) if dispatch(value) is not None]
@@ -73,7 +73,7 @@ def test_a_list_of_mixed_numbers_fits_lists_of_any_of_them():
     assert dispatch([1.0, np.ones(2)]) is None
 
 
-def test_an_empty_list_fits_every_pattern_of_lists_and_no_list_fits_its():
+def test_empty_list_matches_list_patterns_but_not_conversely():
     assert dispatcher(one, [1.0])([]) is not None
     assert dispatcher(one, [])([]) is not None
     assert dispatcher(one, [])([1.0]) is None
@@ -154,7 +154,7 @@ def test_python_binds_the_arguments():
         dispatch(1.0, d=2.0)
 
 
-def test_a_default_is_read_when_called():
+def test_default_value_looked_up_at_call():
     def f(x, y=1.0, *, z=2.0):
         return x
 
@@ -164,13 +164,13 @@ def test_a_default_is_read_when_called():
     assert dispatch(1.0) == (1.0, 7.0, 8.0)
 
 
-def test_the_tail_takes_all_arguments_in_order():
+def test_tail_dispatch_takes_bound_arguments():
     dispatch = dispatcher(keywords, 1.0, 2.0, 3.0, (), 4.0, 5.0, {}, head=False)
 
     assert dispatch(1.0, 2.0, 3.0, (), 4.0, 5.0, {}) is not None
 
 
-def test_users_may_use_our_names():
+def test_parameters_named_like_internal_names():
     def f(_run, _type, __k, type, float, len):
         return _run
 
@@ -190,7 +190,7 @@ def make(array):
     return inner
 
 
-def test_captures_are_read_when_called(monkeypatch):
+def test_captured_values_looked_up_at_call(monkeypatch):
     paths = [
         (("global", "SCALE"),),
         (("cell", "array"), ("item", 0)),
@@ -210,7 +210,7 @@ def test_captures_are_read_when_called(monkeypatch):
     assert dispatch(1.0) is None
 
 
-def test_closures_share_a_bind():
+def test_closures_share_argument_binding():
     parameters = list(inspect.signature(make([1.0])).parameters.values())
     path = (("cell", "array"), ("item", 0))
     pattern = Pattern(
@@ -236,7 +236,7 @@ def test_closures_share_a_bind():
         (Guard((("global", "len"),), "is", len), max),
     ],
 )
-def test_guards_see_a_new_binding(guard, other, monkeypatch):
+def test_guard_detects_rebound_global(guard, other, monkeypatch):
     dispatch = dispatcher(make([1.0]), 1.0, guards=[guard])
 
     assert dispatch(1.0) is not None

@@ -24,7 +24,7 @@ def refused(mode, f, *args, **options):
     return caught.value, line
 
 
-def test_finite_answers_are_those_without_the_option():
+def test_check_finite_does_not_change_finite_results():
     def f(x, k):
         return np.sum(np.log(x) * k), {"k": k}
 
@@ -41,7 +41,7 @@ def test_finite_answers_are_those_without_the_option():
 
 
 @pytest.mark.parametrize(("factor", "kind"), [(np.inf, "Inf"), (-np.inf, "Inf"), (np.nan, "NaN")])
-def test_the_loss_is_named(factor, kind):
+def test_non_finite_loss_error_names_function(factor, kind):
     error, line = refused(grad, lambda x: x * factor, 1.0)
 
     assert error.sentence == f"Loss is {kind}: '<lambda>' returns {factor}"
@@ -50,7 +50,7 @@ def test_the_loss_is_named(factor, kind):
 
 
 @quiet
-def test_the_line_that_made_it_is_named_and_not_the_one_that_passed_it_on():
+def test_non_finite_error_names_originating_line():
     def f(x):
         z = x - 1.0
         y = np.log(z)
@@ -67,7 +67,7 @@ def test_the_line_that_made_it_is_named_and_not_the_one_that_passed_it_on():
 
 
 @quiet
-def test_the_reverse_half_is_named_where_the_value_is_finite():
+def test_non_finite_gradient_names_reverse_half_line():
     def f(x):
         y = np.sqrt(x)
         return np.sum(y)
@@ -81,7 +81,7 @@ def test_the_reverse_half_is_named_where_the_value_is_finite():
 
 
 @quiet
-def test_an_infinity_that_does_no_harm_is_none():
+def test_discarded_infinity_not_reported():
     def cut(x):
         return np.where(x > 0, np.log(x), 0.0)
 
@@ -93,7 +93,7 @@ def test_an_infinity_that_does_no_harm_is_none():
 
 
 @quiet
-def test_a_nan_of_an_infinity_is_traced_to_the_infinity():
+def test_nan_traced_to_originating_infinity():
     def f(x):
         a = np.exp(1000.0 * x)
         b = np.cos(x)
@@ -106,7 +106,7 @@ def test_a_nan_of_an_infinity_is_traced_to_the_infinity():
 
 
 @quiet
-def test_the_trip_of_a_loop_is_told_by_its_values():
+def test_non_finite_error_in_loop_shows_operand_values():
     def f(x):
         for _ in range(20):
             x = x * x + 1.0
@@ -119,7 +119,7 @@ def test_the_trip_of_a_loop_is_told_by_its_values():
 
 
 @quiet
-def test_items_rows_and_structures_are_followed():
+def test_non_finite_value_traced_through_structures():
     def f(p):
         parts = []
         for row in p["rows"]:
@@ -133,7 +133,7 @@ def test_items_rows_and_structures_are_followed():
 
 
 @quiet
-def test_recursion_is_followed():
+def test_non_finite_value_traced_through_recursion():
     def f(x, n):
         return np.log(x) if n == 0 else 2.0 * f(x, n - 1)
 
@@ -142,7 +142,7 @@ def test_recursion_is_followed():
     assert line == 1
 
 
-def test_an_argument_that_is_not_finite_is_named():
+def test_non_finite_argument_named():
     error, line = refused(grad, lambda a, b: np.sum(a * b), np.ones(2), np.array([1.0, np.nan]))
 
     assert line is None
@@ -166,7 +166,7 @@ def test_effects_happen_once(capsys):
     assert capsys.readouterr().out == "here\n"
 
 
-def test_answers_that_were_evaluated_belong_to_the_caller():
+def test_check_finite_result_not_aliased():
     def f(x):
         print(end="")
         return np.sum(x)
@@ -179,7 +179,7 @@ def test_answers_that_were_evaluated_belong_to_the_caller():
     assert x.tolist() == [1.0, 1.0, 1.0]
 
 
-def test_draws_are_the_same_as_in_a_plain_call():
+def test_check_finite_random_draws_unchanged():
     def f(x, rng):
         return np.sum(x * rng.normal(size=2))
 
@@ -189,7 +189,7 @@ def test_draws_are_the_same_as_in_a_plain_call():
     assert str(looked_at) == str(plain)
 
 
-def test_where_numpy_raises_it_still_does():
+def test_check_finite_under_errstate_raise():
     with np.errstate(all="raise"):
         with pytest.raises(FloatingPointError, match="divide by zero"):
             grad(np.log, check_finite=True)(np.float64(0.0))
@@ -198,7 +198,7 @@ def test_where_numpy_raises_it_still_does():
     assert "the gradient of" in error.sentence
 
 
-def test_it_is_an_option_of_the_outermost_gradient():
+def test_check_finite_on_inner_gradient_rejected():
     def f(x):
         return grad(lambda y: y * y * x, check_finite=True)(x)
 
@@ -213,7 +213,7 @@ def cube(x):
     return x**3
 
 
-def test_the_object_is_like_the_others():
+def test_check_finite_gradient_object_interface():
     g = grad(cube, check_finite=True)
 
     assert g(2.0) == 12.0
@@ -224,7 +224,7 @@ def test_the_object_is_like_the_others():
     assert pickle.loads(pickle.dumps(g)).request.check_finite is True
 
 
-def test_a_decorated_function_may_ask_for_it():
+def test_decorated_function_with_check_finite():
     @srcad.differentiate(check_finite=True)
     def f(x):
         return x * np.inf
@@ -261,7 +261,7 @@ MODES = {
 
 @quiet
 @pytest.mark.parametrize("mode", MODES)
-def test_other_modes_name_the_line_of_the_value(mode):
+def test_non_finite_value_line_named_in_other_modes(mode):
     with pytest.raises(NonFiniteError, match="the value is Inf") as caught:
         MODES[mode](steep, np.array([1.0, 2.0]))
 
@@ -272,7 +272,7 @@ def test_other_modes_name_the_line_of_the_value(mode):
 
 @quiet
 @pytest.mark.parametrize("mode", MODES)
-def test_other_modes_name_the_line_of_the_derivative(mode):
+def test_non_finite_derivative_line_named_in_other_modes(mode):
     what = {"pullback": "cotangent", "jvp": "tangent", "hessian": "Hessian",
             "hvp": "product with the Hessian"}.get(mode, "Jacobian")  # fmt: skip
     with pytest.raises(NonFiniteError, match=f"the {what} of '.*' .*is NaN") as caught:
@@ -283,7 +283,7 @@ def test_other_modes_name_the_line_of_the_derivative(mode):
 
 
 @quiet
-def test_sparse_matrices_are_looked_at():
+def test_check_finite_of_sparse_jacobian():
     pytest.importorskip("scipy")
 
     def f(x):
@@ -298,7 +298,7 @@ def test_sparse_matrices_are_looked_at():
     assert caught.value.where.line == f.__code__.co_firstlineno + 2
 
 
-def test_a_direction_or_a_seed_that_is_not_finite_is_named():
+def test_non_finite_direction_or_seed_named():
     x, bad = np.array([2.0, 3.0]), np.array([1.0, np.nan])
     _, back = srcad.pullback(steep, x, check_finite=True)
 
@@ -324,7 +324,7 @@ def test_effects_happen_once_in_other_modes(capsys):
 
 
 @quiet
-def test_what_is_beside_the_value_may_be_anything():
+def test_check_finite_ignores_aux():
     def f(x):
         return np.sum(x * x), {"log": np.log(x)}
 
@@ -334,7 +334,7 @@ def test_what_is_beside_the_value_may_be_anything():
     assert srcad.hvp(f, has_aux=True, check_finite=True)(x, np.ones(2))[0].tolist() == [2.0, 2.0]
 
 
-def test_other_modes_inside_leave_it_to_the_outermost():
+def test_inner_modes_with_check_finite_disabled():
     def through(x):
         y, back = srcad.pullback(np.sin, x, check_finite=False)
         return y * back(1.0)[0]
@@ -347,7 +347,7 @@ def test_other_modes_inside_leave_it_to_the_outermost():
         grad(along)(1.0)
 
 
-def test_a_decorated_function_asks_for_it_in_all_modes():
+def test_decorated_check_finite_applies_to_all_modes():
     @srcad.differentiate(check_finite=True)
     def f(x):
         return np.sum(x * x * np.inf)

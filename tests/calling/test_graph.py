@@ -57,7 +57,7 @@ def test_ops_are_nodes_and_operands_are_edges():
     assert f'tooltip="{line}: y = k * x"' in text
 
 
-def test_control_flow_is_frames(model, capsys):
+def test_graph_control_flow_drawn_as_clusters(model, capsys):
     assert main(["graph", f"{model}:f", "--args", "0.3, 4"]) == 0
 
     text = capsys.readouterr().out
@@ -73,7 +73,7 @@ def test_control_flow_is_frames(model, capsys):
     assert declared == named
 
 
-def test_every_form_has_a_frame():
+def test_graph_cluster_for_each_control_flow_form():
     def f(x):
         y = x
         while y < 10.0:
@@ -106,7 +106,7 @@ def test_a_file_gets_the_text(model, tmp_path):
         assert (tmp_path / name).read_text().endswith("}\n")
 
 
-def test_without_graphviz_the_message_says_what_to_do(model, capsys, monkeypatch):
+def test_missing_graphviz_error_suggests_alternatives(model, capsys, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
 
     assert main(["graph", f"{model}:f", "--args", "0.3, 4", "--svg"]) == 1

@@ -37,20 +37,20 @@ def test_each_value_has_a_type_a_shape_bytes_and_a_line():
     assert saved.per_iteration == sum(s.per_iteration for s in saved if s.per_iteration)
 
 
-def test_the_names_are_those_of_the_text():
+def test_saved_names_match_generated_code():
     found = srcad.inspect(network, np.eye(3), np.ones(3), 4, wrt=(0, 1))
 
     returned = found.primal_source.rstrip().rpartition("return ")[2]
     assert returned.endswith(", " + ", ".join(found.saved))
 
 
-def test_the_lengths_are_those_of_these_arguments():
+def test_saved_sizes_match_given_arguments():
     for n in (3, 50):
         saved = srcad.inspect(network, np.eye(n), np.ones(n), 4, wrt=(0, 1)).saved
         assert {s.bytes for s in saved if s == "h"} == {8 * n}
 
 
-def test_numbers_are_objects():
+def test_saved_numbers_counted_as_objects():
     (y, x) = srcad.inspect(power, 2.0, 10).saved
 
     assert (y.type, y.per_iteration, x.bytes) == (
@@ -60,7 +60,7 @@ def test_numbers_are_objects():
     )
 
 
-def test_without_arguments_lengths_are_not_known():
+def test_saved_sizes_unknown_without_arguments():
     saved = srcad.inspect(network).saved
 
     assert {s.bytes for s in saved if s == "h"} == {None}
@@ -88,14 +88,14 @@ def test_html_is_escaped():
     assert "x < 2.0" not in html
 
 
-def test_it_is_a_tuple_of_names_as_before():
+def test_saved_is_tuple_of_names():
     found = srcad.inspect(power, 2.0, 10)
 
     assert found.saved == ("y_saved", "x")
     assert repr(found) == "<srcad.inspect of 'power': saved y_saved, x>"
 
 
-def test_recursion_hands_over_one_object():
+def test_recursion_saves_one_object():
     def f(x, n):
         return x if n == 0 else np.sin(f(x, n - 1))
 
@@ -104,7 +104,7 @@ def test_recursion_hands_over_one_object():
     assert one.bytes is None
 
 
-def test_a_value_that_one_path_saves_has_its_name():
+def test_conditionally_saved_value_named():
     def either(x):
         if x > 0.0:
             return x * x

@@ -100,7 +100,7 @@ ASKED = (
 
 
 @pytest.mark.parametrize(("make", "function"), OBJECTS)
-def test_looking_at_it_never_raises(make, function):
+def test_display_of_derivative_never_raises(make, function):
     made = make(function)
 
     for ask in ASKED:
@@ -108,7 +108,7 @@ def test_looking_at_it_never_raises(make, function):
 
 
 @pytest.mark.parametrize(("make", "function"), OBJECTS)
-def test_doctest_goes_through_a_module_that_holds_it(make, function):
+def test_doctest_finder_on_module_containing_derivative(make, function):
     module = types.ModuleType("holder")
     module.made = make(function)
 
@@ -125,7 +125,7 @@ def test_the_docstring_of_a_derivative_is_that_of_the_function():
     assert type(grad(energy)).__doc__.startswith("A derivative of a function")
 
 
-def test_help_shows_the_signature_and_the_docstring():
+def test_help_includes_signature_and_docstring():
     text = re.sub(".\b", "", pydoc.render_doc(grad(energy)))
 
     assert "grad_energy(x, k: int = 2)\n" in text
@@ -134,7 +134,7 @@ def test_help_shows_the_signature_and_the_docstring():
         differentiate(energy)))  # fmt: skip
 
 
-def test_the_signature_of_what_tells_none():
+def test_signature_of_callable_without_valid_signature():
     class Silent:
         __signature__ = 3
 
@@ -145,7 +145,7 @@ def test_the_signature_of_what_tells_none():
 
 
 @pytest.mark.parametrize("make", [grad, value_and_grad])
-def test_a_notebook_shows_code(make):
+def test_notebook_repr_contains_highlighted_code(make):
     g = make(energy)
     g(2.0)
 
@@ -156,7 +156,7 @@ def test_a_notebook_shows_code(make):
         assert ">return</span>" in page
 
 
-def test_a_notebook_shows_both_halves_of_an_inspection():
+def test_notebook_repr_of_inspection_contains_primal_and_adjoint():
     seen = srcad.inspect(energy, np.ones(3))
     text = html.unescape(re.sub("<[^>]*>", "", seen._repr_html_()))
 
@@ -166,7 +166,7 @@ def test_a_notebook_shows_both_halves_of_an_inspection():
     assert differentiate(energy).source._repr_html_().count("<span") > 3
 
 
-def test_what_is_shown_is_escaped():
+def test_notebook_repr_escapes_html():
     g = grad(energy)
 
     assert "# return x * x" in g.source
@@ -177,7 +177,7 @@ def test_what_is_shown_is_escaped():
 @pytest.mark.parametrize(
     "text", ["", "a ?? b", "'open", "(", "x = 1\n  y", "\n\n", "\t<b>", "é = 'ü'"]
 )
-def test_any_text_can_be_shown(text):
+def test_notebook_repr_of_arbitrary_string(text):
     page = srcad.calling.showing.Code(text)._repr_html_()
 
     assert html.unescape(re.sub("<[^>]*>", "", page)).rstrip() == text.rstrip()
@@ -191,7 +191,7 @@ class Printer:
         self.written += text
 
 
-def test_a_terminal_shows_code_without_quotes():
+def test_terminal_repr_is_code_without_quotes():
     g = grad(energy)
     g(2.0)
     for shown in (g, g.source, g.inspect(2.0)):
@@ -200,7 +200,7 @@ def test_a_terminal_shows_code_without_quotes():
         assert printer.written.endswith(g.source.rstrip().rpartition("\n")[2])
 
 
-def test_shown_code_is_a_text_like_any_other():
+def test_source_is_plain_string():
     source = grad(energy).source
 
     assert isinstance(source, str)

@@ -65,7 +65,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", DERIVATIVES)
-def test_a_derivative_comes_back_as_it_was(name, way):
+def test_pickled_or_copied_derivative_equivalent(name, way):
     made, args = DERIVATIVES[name]
 
     again = WAYS[way](made)
@@ -74,13 +74,13 @@ def test_a_derivative_comes_back_as_it_was(name, way):
     assert repr(again(*args)) == repr(made(*args))
 
 
-def test_a_lambda_cannot_be_pickled_and_the_error_says_so():
+def test_pickling_lambda_derivative_error_names_lambda():
     with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
         pickle.dumps(srcad.grad(lambda x: x * x))
 
 
 @pytest.mark.parametrize("name", some(["grad", "method", "hvp"], 0))
-def test_a_process_that_is_started_anew(name):
+def test_derivative_in_spawned_process(name):
     made, args = DERIVATIVES[name]
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         got = pool.apply(made, args)
@@ -101,7 +101,7 @@ print(g(3.0), pickle.loads(pickle.dumps(f)) is f)
 """
 
 
-def test_a_decorated_function_of_the_program_itself(tmp_path):
+def test_decorated_function_of_main_module_pickled(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False,

@@ -31,7 +31,7 @@ def test_right_rules_pass():
 @pytest.mark.parametrize(
     "rule", [lambda y_bar, z: y_bar, lambda y_bar, z: -1j * y_bar, lambda y_bar, z: 1j * y_bar]
 )
-def test_a_rule_without_the_conjugate_is_noticed(rule):
+def test_rule_without_conjugate_detected(rule):
     def turned(z):
         return 1j * z.real + z.imag
 

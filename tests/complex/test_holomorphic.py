@@ -56,7 +56,7 @@ def test_a_complex_derivative_inside_a_differentiated_function():
     assert srcad.grad(speed)(Z) == pytest.approx(expected, rel=1e-8)
 
 
-def test_aux_comes_beside_a_complex_derivative():
+def test_holomorphic_derivative_with_aux():
     derivative, aux = srcad.grad(lambda z: (z * z, z), holomorphic=True, has_aux=True)(Z)
 
     assert (derivative, aux) == (2 * Z, Z)
@@ -70,7 +70,7 @@ def test_aux_comes_beside_a_complex_derivative():
         (lambda z: z * z, np.array([Z]), NonScalarOutputError, "needs one complex number"),
     ],
 )
-def test_what_has_no_complex_derivative_is_refused(function, point, error, words):
+def test_non_holomorphic_function_rejected(function, point, error, words):
     with pytest.raises(error, match=words):
         srcad.grad(function, holomorphic=True)(point)
 
@@ -142,7 +142,7 @@ def test_a_real_argument_has_a_real_gradient(x):
 
 
 @pytest.mark.parametrize("kind", [complex, np.complex64, np.complex128])
-def test_a_complex_argument_keeps_its_kind(kind):
+def test_complex_argument_gradient_keeps_type(kind):
     gradient = srcad.grad(lambda z: abs(z) ** 2 + z.real)(kind(Z))
 
     assert type(gradient) is kind
@@ -157,7 +157,7 @@ def test_an_unused_complex_argument_has_zeros():
 
 
 # ------------------------------------------------------------------------ what turns complex
-def test_a_value_that_turns_complex_in_a_loop():
+def test_loop_carried_variable_becomes_complex():
     def g(x):
         psi = 1.0
         for t in x:
@@ -170,7 +170,7 @@ def test_a_value_that_turns_complex_in_a_loop():
     np.testing.assert_allclose(srcad.grad(g)(x), expected, rtol=1e-8)
 
 
-def test_a_value_that_is_complex_on_one_path():
+def test_value_complex_on_one_path():
     def g(x, flag):
         y = x if flag else 1j * x
         return abs(y * (1 + 2j) + 0.3)
@@ -180,7 +180,7 @@ def test_a_value_that_is_complex_on_one_path():
         assert srcad.grad(g)(0.5, flag) == pytest.approx(expected, rel=1e-8)
 
 
-def test_a_recursion_that_turns_complex():
+def test_recursion_becoming_complex():
     def turned(z, n):
         return z if n == 0 else turned(z * z + 1j, n - 1)
 
@@ -194,7 +194,7 @@ def test_a_recursion_that_turns_complex():
     assert not np.iscomplexobj(dot)
 
 
-def test_the_sign_of_what_may_be_real_or_complex_is_refused():
+def test_sign_of_possibly_complex_value_rejected():
     """It was taken for constant, as that of real numbers is."""
 
     def g(x):
@@ -222,12 +222,12 @@ def test_a_write_into_the_real_part_is_refused():
 @pytest.mark.parametrize(
     "function", [np.max, np.sort, np.ptp, lambda z: np.clip(z, 0, 1), lambda z: np.maximum(z, 0)]
 )
-def test_what_orders_complex_numbers_is_refused(function):
+def test_ordering_of_complex_numbers_rejected(function):
     with pytest.raises(NotDifferentiableError, match="real part"):
         srcad.grad(lambda z: np.sum(np.abs(function(z))))(np.array([1j, 2.0]))
 
 
-def test_masks_and_stores_keep_their_zeros():
+def test_complex_masks_and_stores_keep_zeros():
     def g(x):
         z = np.where(x > 0, np.log(x + 0j) * 1j, 0)
         return np.sum(z.imag)
@@ -235,7 +235,7 @@ def test_masks_and_stores_keep_their_zeros():
     np.testing.assert_array_equal(srcad.grad(g)(np.array([0.0, 0.5])), [0.0, 2.0])
 
 
-def test_the_part_of_a_product_is_not_asked_of_its_factor():
+def test_complexness_of_product_not_inferred_from_one_factor():
     """Whether a product is complex was asked of one factor, whose shape it has, in both modes."""
 
     def g(z, x, flag):

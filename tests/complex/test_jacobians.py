@@ -65,7 +65,7 @@ def test_complex_results_of_real_arguments(f, derive):
 
 
 @pytest.mark.parametrize("derive", [jacfwd, jacrev, jacobian])
-def test_complex_numbers_on_the_way_of_real_ones(derive):
+def test_real_jacobian_through_complex_intermediate(derive):
     def f(x):
         return np.abs(M @ np.exp(1j * x)) ** 2
 
@@ -146,7 +146,7 @@ def test_the_jacobian_of_a_program_of_one_number_is_its_gradient(case):
 
 
 @pytest.mark.parametrize("derive", [jacfwd, jacrev, jacobian])
-def test_complex_results_of_complex_arguments_need_a_word(derive):
+def test_complex_jacobian_without_holomorphic_option_rejected(derive):
     with pytest.raises(UnsupportedTypeError, match="makes complex numbers of complex numbers"):
         derive(turned)(Z)
     with pytest.raises(UnsupportedTypeError, match="holomorphic=True needs complex"):

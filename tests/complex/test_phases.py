@@ -60,7 +60,7 @@ CASES = [(f, A) for f in (projector, upper_projector, eigenvalues)] + [
 @pytest.mark.parametrize(
     "case", some(CASES, lambda k, _: k in (0, 3, 7)), ids=lambda case: case[0].__name__
 )
-def test_what_no_phase_changes_has_a_gradient(case):
+def test_phase_invariant_function_gradient(case):
     function, point = case
     dot = random_like(point, np.random.default_rng(3))
 
@@ -71,7 +71,7 @@ def test_what_no_phase_changes_has_a_gradient(case):
 
 
 @pytest.mark.parametrize("point", [A, A + 0.5 * np.eye(3)])
-def test_the_triangle_that_is_not_read_has_no_derivative(point):
+def test_unused_triangle_of_eigh_has_zero_gradient(point):
     gradient = srcad.grad(projector)(point)
 
     np.testing.assert_array_equal(np.triu(gradient, 1), 0.0)
@@ -87,12 +87,12 @@ def test_the_triangle_that_is_not_read_has_no_derivative(point):
     ],
     ids=["eigh", "svd left", "svd right"],
 )
-def test_what_a_phase_changes_raises(function):
+def test_phase_dependent_function_rejected(function):
     with pytest.raises(UnsupportedTypeError, match="phases of complex eigenvectors"):
         srcad.grad(function)(A)
 
 
-def test_the_sign_of_a_complex_number_turns():
+def test_sign_of_complex_number_gradient():
     def f(z):
         return np.sum((np.sign(z) * np.array([1.0, 2j])).real)
 
@@ -105,7 +105,7 @@ def test_the_sign_of_a_complex_number_turns():
     np.testing.assert_array_equal(srcad.grad(lambda x: np.sum(np.sign(x) * x))(z.real), [1.0, 0.0])
 
 
-def test_the_magnitude_of_nothing_has_no_slope():
+def test_abs_at_complex_zero_has_zero_gradient():
     zero = np.array([0j, 3 + 4j])
 
     np.testing.assert_allclose(srcad.grad(lambda z: np.sum(np.abs(z)))(zero), [0, 0.6 + 0.8j])
@@ -116,7 +116,7 @@ def test_the_magnitude_of_nothing_has_no_slope():
 @pytest.mark.parametrize("f", [np.arcsin, np.arccos, np.arcsinh, np.arccosh, np.arctanh, np.sqrt])
 @pytest.mark.parametrize("z", [2 + 0j, complex(2, -0.0), -2 + 0j, complex(-2, -0.0), 2j, -2j,
                                complex(-0.0, 2), complex(-0.0, -2)])  # fmt: skip
-def test_on_a_branch_cut_the_slope_is_that_of_the_side_of_the_value(f, z):
+def test_branch_cut_slope_matches_value_side(f, z):
     h = 1e-6
     if z.real == 0:
         near = [complex(z.real, z.imag + h), complex(z.real, z.imag - h)]

@@ -15,7 +15,7 @@ def differences(function, z, h=1e-6):
     return np.array(real) + 1j * np.array(imaginary)
 
 
-def test_an_array_that_is_complex_on_one_path_has_a_complex_buffer():
+def test_conditionally_complex_array_has_complex_buffer():
     """The buffer was made like the other factor, which is real: to NumPy, None means float64."""
 
     def f(z, x, t):
@@ -33,7 +33,7 @@ def test_an_array_that_is_complex_on_one_path_has_a_complex_buffer():
         )
 
 
-def test_the_tangent_of_a_number_beside_an_array_has_the_shape_of_the_array():
+def test_scalar_plus_array_tangent_has_array_shape():
     """``z_bar_dot[i] += ...`` failed: the tangent of ``number + array`` was a number."""
 
     def f(z, x, t):

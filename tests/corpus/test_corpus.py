@@ -13,7 +13,7 @@ from tests.numeric import assert_close, assert_gradient
 
 
 @pytest.mark.parametrize("name", CORPUS)
-def test_function_code_and_ir_agree_and_the_gradient_is_that_of_differences(name):
+def test_corpus_function_code_and_ir_agree_and_gradient_correct(name):
     f, args = CORPUS[name]
     want = f(*copy.deepcopy(args))
     compiled = with_value(f, *args)
@@ -28,7 +28,7 @@ def test_function_code_and_ir_agree_and_the_gradient_is_that_of_differences(name
 
 
 @pytest.mark.parametrize("name", some(CORPUS, lambda k, _: k % 16 == 0))
-def test_the_text_is_the_same_every_time(name):
+def test_corpus_generated_code_deterministic(name):
     f, args = CORPUS[name]
 
     texts = {generated(f, None, *args) for _ in range(2)}
@@ -37,7 +37,7 @@ def test_the_text_is_the_same_every_time(name):
 
 
 @pytest.mark.parametrize("name", some(CORPUS, lambda k, _: k % 20 == 7))
-def test_a_pullback_gives_the_gradient_as_often_as_it_is_asked(name):
+def test_corpus_pullback_reusable(name):
     f, args = CORPUS[name]
     gradients = srcad.gradient(f, *args)
 
@@ -54,7 +54,7 @@ def test_there_are_programs_of_every_topic():
 
 
 @pytest.mark.parametrize("function", POINTS, ids=name_of)
-def test_a_program_says_in_one_line_what_it_is_about(function):
+def test_corpus_program_has_one_line_docstring(function):
     assert function.__doc__
     assert "\n" not in function.__doc__
     assert function.__doc__.endswith(".")

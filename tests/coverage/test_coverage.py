@@ -20,16 +20,16 @@ def as_listed(row):
 
 
 @pytest.mark.parametrize("row", SOME, ids=lambda row: row.name)
-def test_a_row_is_what_the_list_says(row):
+def test_listed_outcome_of_row_matches(row):
     assert as_listed(row) is None
 
 
 @pytest.mark.random
-def test_every_row_is_what_the_list_says():
+def test_listed_outcomes_of_all_rows_match():
     assert [found for found in map(as_listed, ROWS) if found] == []
 
 
-def test_a_row_of_scipy_that_has_a_rule_is_spelled():
+def test_scipy_row_with_rule_has_program():
     assert [row.name for row in ROWS if lookup(row.target) and not row.program] == []
 
 
@@ -42,13 +42,13 @@ def test_no_row_of_the_list_is_wrong():
     [("np.sin(x)", "works"), ("np.floor(x)", "constant"), ("np.busday_count(x)", "absent"),
      ("np.array2string(x, 3) and x", "refused"), ("np.pi", "constant")],
 )  # fmt: skip
-def test_what_comes_of_a_program(program, kind, monkeypatch):
+def test_outcome_of_program_classified(program, kind, monkeypatch):
     monkeypatch.setattr("tests.coverage.row.CALLS", {"it": program})
 
     assert outcome(Row(1, "works", "topic", "it")).kind == kind
 
 
-def test_a_wrong_gradient_is_seen(monkeypatch):
+def test_wrong_gradient_detected(monkeypatch):
     monkeypatch.setattr("tests.coverage.row.CALLS", {"it": "np.round(10 * x, 0) - x"})
     monkeypatch.setattr("tests.coverage.row.STEP", 0.5)
 

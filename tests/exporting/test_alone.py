@@ -122,7 +122,7 @@ def test_programs_of_the_corpus(part, tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(WRITERS))
-def test_what_writes_outside_itself_is_refused(name, tmp_path):
+def test_export_with_external_writes_rejected(name, tmp_path):
     function, args = CORPUS[name]
 
     with pytest.raises(ExportError, match="writes to an object outside itself"):
@@ -184,6 +184,6 @@ def test_whole_jacobians_and_hessians(mode, tmp_path):
     assert status == 0
 
 
-def test_what_asks_for_finite_numbers_is_refused(tmp_path):
+def test_export_with_check_finite_rejected(tmp_path):
     with pytest.raises(ExportError, match="check_finite"):
         srcad.grad(lambda x: x * x, check_finite=True).export(tmp_path / "f.py", 2.0)

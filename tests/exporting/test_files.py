@@ -67,7 +67,7 @@ def test_arguments_of_another_pattern_are_refused(args, error, words, tmp_path):
         module.grad_scaled(*args)
 
 
-def test_the_default_is_the_functions_own(tmp_path):
+def test_exported_function_keeps_defaults(tmp_path):
     x = np.array([1.0, 2.0, 3.0])
     module = written(tmp_path, scaled, x)
 
@@ -106,7 +106,7 @@ def test_structures_are_checked_part_by_part(tmp_path):
         module.grad_f(params, [np.ones(5)])
 
 
-def test_an_argument_in_another_order_is_refused(tmp_path):
+def test_argument_of_other_memory_order_rejected(tmp_path):
     a = np.arange(6.0).reshape(2, 3)
     module = written(tmp_path, lambda a: np.sum(np.ravel(a) * np.arange(6.0)), a)
 
@@ -129,7 +129,7 @@ def test_overlapping_arguments_are_refused(tmp_path):
 
 
 # ------------------------------------------------------------------------------- what it holds
-def test_what_a_closure_holds_is_written_out(tmp_path):
+def test_closure_values_exported(tmp_path):
     def made(rate, names):
         def f(x):
             return rate * x[0] * len(names)
@@ -141,7 +141,7 @@ def test_what_a_closure_holds_is_written_out(tmp_path):
     np.testing.assert_array_equal(module.grad_f(np.ones(2)), [1.0, 0.0])
 
 
-def test_what_is_large_is_passed_by_the_caller(tmp_path):
+def test_large_captured_array_becomes_parameter(tmp_path):
     def f(x):
         return np.sum(LARGE * x)
 
@@ -174,7 +174,7 @@ def test_a_function_with_a_rule_of_its_own_is_written_out(tmp_path):
     assert "def softened(x):" in (tmp_path / "exported.py").read_text()
 
 
-def test_a_method_is_written_with_what_its_object_holds(tmp_path):
+def test_exported_method_includes_object_attributes(tmp_path):
     class Model:
         def __init__(self):
             self.w = np.array([1.0, -2.0])
@@ -198,7 +198,7 @@ def test_partial_and_star_arguments(tmp_path):
     assert module.grad_f(3.0, scale=0.5, gain=4.0) == 4.0
 
 
-def test_a_user_may_call_things_as_the_file_does(tmp_path):
+def test_exported_function_with_names_used_by_file(tmp_path):
     def main(check_array, np_1, value, example):
         inner = np.sum(check_array * np_1)
         return inner * value + example
@@ -218,7 +218,7 @@ def test_the_last_pattern_is_written_without_arguments(tmp_path):
 
 
 # ------------------------------------------------------------------------------- refusals
-def test_before_any_call_a_file_needs_arguments(tmp_path):
+def test_export_before_first_call_needs_arguments(tmp_path):
     def scaled_anew(x):
         return x * x
 
@@ -226,7 +226,7 @@ def test_before_any_call_a_file_needs_arguments(tmp_path):
         srcad.grad(scaled_anew).export(tmp_path / "f.py")
 
 
-def test_an_object_that_only_this_process_has_is_refused(tmp_path):
+def test_export_of_process_local_object_rejected(tmp_path):
     class Holder:
         def __matmul__(self, x):
             return np.sum(x)
@@ -240,7 +240,7 @@ def test_an_object_that_only_this_process_has_is_refused(tmp_path):
         written(tmp_path, f, np.ones(2), holder)
 
 
-def test_another_file_is_not_overwritten(tmp_path):
+def test_foreign_file_not_overwritten(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("x = 1\n")
 
@@ -249,7 +249,7 @@ def test_another_file_is_not_overwritten(tmp_path):
     assert file.read_text() == "x = 1\n"
 
 
-def test_exporting_executes_nothing_of_the_users(tmp_path):
+def test_export_runs_no_user_code(tmp_path):
     ran = []
 
     def f(x):
@@ -267,7 +267,7 @@ def test_exporting_executes_nothing_of_the_users(tmp_path):
     assert not ran
 
 
-def test_the_body_is_not_run(tmp_path, capsys):
+def test_export_does_not_run_body(tmp_path, capsys):
     def g(x):
         print("the body runs")
         return x * x
@@ -278,7 +278,7 @@ def test_the_body_is_not_run(tmp_path, capsys):
 
 
 # ------------------------------------------------------------------------------- the text
-def test_the_text_is_the_same_every_time(tmp_path):
+def test_export_is_deterministic(tmp_path):
     for name in ("a.py", "b.py"):
         srcad.grad(scaled).export(tmp_path / name, np.ones(3))
 
@@ -302,7 +302,7 @@ def many(tmp_path_factory):
 
 @pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed")
 @pytest.mark.parametrize("words", [("check",), ("format", "--check", "--line-length=100")])
-def test_ruff_has_nothing_to_say(many, words):
+def test_exported_files_pass_ruff(many, words):
     done = subprocess.run(["ruff", *words, "--isolated", "--no-cache", str(many)],
                           capture_output=True, text=True, check=False)  # fmt: skip
 
@@ -359,7 +359,7 @@ def test_a_wrong_derivative_fails_its_own_check(model):
     assert done.returncode == 1
 
 
-def test_check_notices_what_has_changed(model, capsys):
+def test_check_detects_stale_export(model, capsys):
     main(WORDS)
     file, source = model / "slope.py", model / "exported_model.py"
 

@@ -56,7 +56,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_callee_without_a_hash_runs_as_it_stands(name):
+def test_unhashable_inactive_callee_called_unchanged(name):
     f = PROGRAMS[name]
 
     assert srcad.grad(f)(2.0, 0.5) == f(1.0, 0.5)
@@ -64,7 +64,7 @@ def test_a_callee_without_a_hash_runs_as_it_stands(name):
 
 
 @pytest.mark.skipif(LIBRARY is None, reason="there is no C library of mathematics")
-def test_a_function_of_a_c_library_runs_as_it_stands():
+def test_ctypes_function_inactive_called_unchanged():
     cosine = ctypes.CDLL(LIBRARY).cos
     cosine.restype, cosine.argtypes = ctypes.c_double, [ctypes.c_double]
 

@@ -55,7 +55,7 @@ def programs() -> tuple[tuple[str, Program], ...]:
 
 @pytest.mark.random
 @pytest.mark.parametrize("part", range(PARTS))
-def test_the_gradient_alone_is_that_beside_the_value(part: int) -> None:
+def test_grad_matches_value_and_grad(part: int) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         found = {name: disagreement(program) for name, program in programs()[part::PARTS]}

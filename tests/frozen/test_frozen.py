@@ -22,7 +22,7 @@ SOURCES = (
 
 
 # ------------------------------------------------------------------------------- the table
-def test_a_table_is_what_was_written():
+def test_table_serialisation_lossless():
     table = {"test b.py::two[x  y]": "SRCAD-101", "test a.py::one": "0123456789"}
 
     assert read(written(table)) == table
@@ -38,17 +38,17 @@ def test_a_table_is_what_was_written():
         ("x = f(  (a.py))\n", "x = f(  (a.py))\n"),
     ],
 )
-def test_places_in_files_do_not_matter(text, want):
+def test_digest_ignores_source_locations(text, want):
     assert normal(text) == want
 
 
-def test_a_text_has_ten_digits_and_a_refusal_its_code():
+def test_digest_of_code_and_of_rejection():
     assert len(digest("def f(x):\n    return x\n")) == 10
     assert digest("SRCAD-103") == "SRCAD-103"
     assert digest("TypeError") == "TypeError"
 
 
-def test_what_changed_came_and_went_is_reported():
+def test_comparison_reports_changed_new_and_removed_programs():
     changed, report = compared({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "4", "d": "5"})
 
     assert changed == ["b"]
@@ -57,7 +57,7 @@ def test_what_changed_came_and_went_is_reported():
     ]  # fmt: skip
 
 
-def test_what_varies_with_versions_never_differs():
+def test_version_dependent_entries_never_differ():
     old = varying({"a": "1", "b": "2"}, {"a": "1", "b": "3"})
 
     assert old == {"a": "1", "b": "varies"}
@@ -65,7 +65,7 @@ def test_what_varies_with_versions_never_differs():
     assert renewed(old, {"a": "5", "b": "6", "c": "7"}) == {"a": "5", "b": "varies", "c": "7"}
 
 
-def test_the_difference_of_two_texts_is_shown():
+def test_diff_of_two_generated_codes():
     lines = shown("f", "# f  (a.py:1)\nx = 1\n", "# f  (a.py:9)\nx = 2\n").splitlines()
 
     assert lines == ["--- old f", "+++ new f", "@@ -1,2 +1,2 @@", " # f", "-x = 1", "+x = 2"]
@@ -81,7 +81,7 @@ def two_programs(tmp_path, monkeypatch):
     return table
 
 
-def test_a_changed_text_is_an_error_until_it_is_accepted(two_programs, capsys):
+def test_changed_code_fails_until_accepted(two_programs, capsys):
     assert runner.main(["--short"]) == 1
     assert "a: SRCAD-101 -> SRCAD-103\ngone: SRCAD-101 -> gone" in capsys.readouterr().out
 
@@ -91,7 +91,7 @@ def test_a_changed_text_is_an_error_until_it_is_accepted(two_programs, capsys):
     assert set(read(two_programs.read_text())) == {"a", "new", "random b"}
 
 
-def test_what_is_new_or_gone_is_no_error(two_programs):
+def test_new_and_removed_programs_do_not_fail(two_programs):
     two_programs.write_text(written({"a": "SRCAD-103", "gone": "SRCAD-101"}))
 
     assert runner.main([]) == 0
@@ -102,20 +102,20 @@ async def awaited(x):
     return x
 
 
-def test_a_program_has_a_text_a_code_or_the_name_of_an_exception():
+def test_program_outcome_is_code_error_code_or_exception_name():
     assert "2.0 * x" in Program(lambda x: x * x, (1.0,)).text()
     assert Program(awaited, (1.0,)).text().startswith("SRCAD-")
     assert Program(lambda x: x, ([],), (3,)).text()[0] != "#"
 
 
-def test_the_text_is_made_for_the_arguments_asked_for():
+def test_code_generated_for_requested_wrt():
     def product(x, y):
         return np.sum(x * y)
 
     assert "y_bar" not in Program(product, (np.ones(3), 2.0), (0,)).text()
 
 
-def test_programs_are_taken_from_tables_and_from_comparisons():
+def test_programs_collected_from_parameters_and_assertions():
     found = {test.name: list(programs_of(test)) for test in collected_from(SAMPLES)}
 
     assert [len(p) for p in found.values()] == [1, 1, 2, 2, 0, 0]
@@ -123,7 +123,7 @@ def test_programs_are_taken_from_tables_and_from_comparisons():
     assert found["test_with_comparisons[2.0]"][1] == Program(abs, (-2.0,))
 
 
-def test_some_texts_are_as_they_were():
+def test_sampled_code_digests_unchanged():
     table = read(TABLE.read_text())
 
     found = {name: digest(text) for name, text in texts(SOURCES).items()}

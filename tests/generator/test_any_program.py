@@ -26,7 +26,7 @@ def test_programs_run_and_differences_agree_with_complex_steps(first: int, tmp_p
 
 
 @pytest.mark.parametrize("first", some(range(1000, 1021, CHUNK), 1))
-def test_gradients_are_right_or_refused(
+def test_random_program_gradients_correct_or_rejected(
     first: int, tmp_path: Path, count_outcomes: CountOutcomes
 ) -> None:
     outcomes = {s: check(program(s, "all"), tmp_path) for s in range(first, first + CHUNK)}
@@ -47,6 +47,6 @@ def test_each_feature_is_in_at_least_one_program_of_twenty() -> None:
     assert not rare
 
 
-def test_a_seed_always_gives_the_same_text() -> None:
+def test_full_feature_generator_deterministic_per_seed() -> None:
     assert program(17, "all").text == program(17, "all").text
     assert program(17, "store,list").text == program(17, "store,list").text

@@ -18,7 +18,7 @@ SLOW = ("broadcasting_not_undone", "loops_undone_in_the_wrong_order")
 @pytest.mark.parametrize(
     "mutation", some(MUTATIONS, lambda _, m: m.__name__ not in SLOW), ids=lambda m: m.__name__
 )
-def test_a_broken_transform_is_noticed(mutation: Any, tmp_path: Path) -> None:
+def test_mutated_transform_detected(mutation: Any, tmp_path: Path) -> None:
     assert any(_notices(program(seed), mutation, tmp_path) for seed in range(60))
 
 

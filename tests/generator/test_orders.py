@@ -10,7 +10,7 @@ from tests.marks import some
 
 
 @pytest.mark.parametrize("first", some(range(0, 12, 4), lambda k, _: k == 0))
-def test_higher_derivatives_agree_in_all_ways_and_with_differences(first: int, tmp_path: Path):
+def test_higher_derivatives_agree_across_modes_and_differences(first: int, tmp_path: Path):
     count = 2 if first == 0 else 4
     outcomes = {
         s: check_orders(program(s), tmp_path, third=s < 2) for s in range(first, first + count)

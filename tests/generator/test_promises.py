@@ -45,11 +45,11 @@ def breaks(monkeypatch: pytest.MonkeyPatch, name: str, broken: Broken) -> None:
 
 @pytest.mark.parametrize("seed", [SPLIT, JOINED])
 @pytest.mark.parametrize("second", ["np.array([0.5, 0.7])", "x", "x[::-1]"])
-def test_the_program_passes_while_nothing_is_broken(second: str, seed: int, tmp_path: Path) -> None:
+def test_unmodified_program_passes_checker(second: str, seed: int, tmp_path: Path) -> None:
     assert outcome(tmp_path, second, seed=seed) == ""
 
 
-def test_notices_a_write_into_an_argument(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_write_into_argument_detected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def broken(right: Callable[..., Any]) -> Callable[..., Any]:
         def value_and_grad(f: Any, **options: Any) -> Any:
             def call(x: Any, y: Any) -> Any:
@@ -66,7 +66,7 @@ def test_notices_a_write_into_an_argument(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 @pytest.mark.parametrize("which", ["argument", "other gradient"])
-def test_notices_a_gradient_in_memory_of_others(
+def test_aliased_gradient_detected(
     which: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def broken(right: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,7 +83,7 @@ def test_notices_a_gradient_in_memory_of_others(
     assert outcome(tmp_path, seed=JOINED) == "shared memory"
 
 
-def test_notices_a_second_pullback_that_shares_with_the_first(
+def test_pullback_sharing_memory_with_first_detected(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def broken(right: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,7 +98,7 @@ def test_notices_a_second_pullback_that_shares_with_the_first(
     assert outcome(tmp_path) == "second pullback"
 
 
-def test_notices_an_output_that_the_pullback_disturbs(
+def test_output_modified_by_pullback_detected(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def broken(right: Callable[..., Any]) -> Callable[..., Any]:
@@ -118,7 +118,7 @@ def test_notices_an_output_that_the_pullback_disturbs(
     assert outcome(tmp_path) == "output disturbed"
 
 
-def test_arguments_that_share_memory_are_moved_together(tmp_path: Path) -> None:
+def test_overlapping_arguments_perturbed_together(tmp_path: Path) -> None:
     alone = TEXT.replace("np.sin(x) * y", "np.sin(x) * y * y[::-1]")
 
     assert outcome(tmp_path, "x[::-1]", alone) == ""

@@ -17,7 +17,7 @@ COUNT, CHUNK = 20, 5
 
 
 @pytest.mark.parametrize("first", some(range(0, COUNT, CHUNK), 1))
-def test_random_programs_agree_three_ways_and_with_differences(
+def test_random_programs_agree_across_evaluators_and_differences(
     first: int, tmp_path: Path, count_outcomes: CountOutcomes
 ) -> None:
     outcomes = {s: check(program(s), tmp_path) for s in range(first, first + CHUNK)}
@@ -39,5 +39,5 @@ def test_each_feature_is_in_at_least_one_program_of_twenty() -> None:
     assert not rare
 
 
-def test_a_seed_always_gives_the_same_text() -> None:
+def test_generator_deterministic_per_seed() -> None:
     assert program(17).text == program(17).text

@@ -37,7 +37,7 @@ def without_a_slice(x, a):
 @pytest.mark.parametrize(
     "f", [of_arange, of_a_tuple_of_a_range, of_an_array_of_a_range, without_a_slice]
 )
-def test_a_length_between_two_integers_of_the_call_is_not_known_before_it(f):
+def test_length_from_two_integer_arguments_is_dynamic(f):
     a = np.array([1.0, 1.0])
 
     assert srcad.grad(f)(1.0, a) == f(1.0, a) > 0

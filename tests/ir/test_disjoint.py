@@ -86,7 +86,7 @@ def entries(index, at, shape) -> set[int] | None:
         return None
 
 
-def test_apart_means_no_common_entry() -> None:
+def test_disjoint_indices_share_no_entry() -> None:
     """Every pair of random indices is tried on small arrays, in every trip."""
     found = 0
     for seed in range(3000):
@@ -131,7 +131,7 @@ def index(*parts):
     ],
     ids=["diagonal", "prefix", "row above", "own diagonal", "whole row above"],
 )
-def test_what_a_factorisation_reads_is_apart_from_what_it_writes(other) -> None:
+def test_factorisation_indices_disjoint(other) -> None:
     known = lower_triangle()
 
     assert known.are_disjoint(index(ROW, COLUMN), other)
@@ -151,14 +151,14 @@ def test_what_a_factorisation_reads_is_apart_from_what_it_writes(other) -> None:
     ],
     ids=["itself", "from there on", "the last row", "anywhere", "any row", "a new axis", "a list"],
 )
-def test_what_may_be_the_same_place_is_not_apart(other) -> None:
+def test_possibly_equal_indices_not_disjoint(other) -> None:
     known = lower_triangle()
 
     assert not known.are_disjoint(index(ROW, COLUMN), other)
     assert not known.are_disjoint(other, index(ROW, COLUMN))
 
 
-def test_an_item_before_the_first_is_counted_from_the_end() -> None:
+def test_negative_index_wraps_in_disjointness() -> None:
     """``x[k - 1]`` is the last entry where k is 0."""
     known = nothing_known()
     k, before = Value(INT), Value(INT)

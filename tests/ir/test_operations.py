@@ -133,7 +133,7 @@ def test_every_primitive_has_a_row_a_sample_and_a_constructor():
 
 
 @primitive
-def test_a_row_says_how_the_operation_is_written_and_what_it_returns(target):
+def test_operation_row_has_code_form_and_result_type(target):
     row = operation_of(target)
 
     if target not in (
@@ -151,7 +151,7 @@ def test_a_row_says_how_the_operation_is_written_and_what_it_returns(target):
 
 # --------------------------------------------------------------------------------- memory
 @of_memory(NewVersion)
-def test_a_new_version_leaves_the_old_one_as_it_was(target):
+def test_functional_update_leaves_operand_unchanged(target):
     first, *rest = sample(target)
     before = copy.deepcopy(first)
 
@@ -165,7 +165,7 @@ def test_a_new_version_leaves_the_old_one_as_it_was(target):
 
 
 @of_memory(NewVersion)
-def test_a_new_version_holds_what_its_row_says_is_put_in(target):
+def test_functional_update_contains_stored_value(target):
     memory = operation_of(target).memory
     args = sample(target)
     result = target(*args)
@@ -181,7 +181,7 @@ def test_a_new_version_holds_what_its_row_says_is_put_in(target):
 
 
 @of_memory(NewVersion)
-def test_a_store_in_place_gives_the_new_version(target):
+def test_in_place_store_equals_functional_update(target):
     row = operation_of(target)
     first, *rest = map(copy.copy, sample(target))
     expected = target(*sample(target))
@@ -196,7 +196,7 @@ def test_a_store_in_place_gives_the_new_version(target):
     "target", [f for f in PRIMITIVES if getattr(operation_of(f).memory, "buffered", False)],
     ids=lambda f: f.__name__,
 )  # fmt: skip
-def test_what_is_written_buffered_may_show_what_it_is_written_into(target):
+def test_buffered_store_with_overlapping_source(target):
     shown = np.arange(6.0)
     expected = target(shown.copy(), slice(1, 6), shown[:5].copy())
 
@@ -206,7 +206,7 @@ def test_what_is_written_buffered_may_show_what_it_is_written_into(target):
 
 
 @of_memory(Builds)
-def test_a_new_container_holds_its_operands_from_one_on(target):
+def test_built_container_contains_operands(target):
     args = sample(target)
     first = operation_of(target).memory.first
 
@@ -219,7 +219,7 @@ def test_a_new_container_holds_its_operands_from_one_on(target):
 
 
 @of_memory(PartOf)
-def test_a_part_is_an_object_that_lies_in_the_first_operand(target):
+def test_part_operation_returns_object_of_first_operand(target):
     whole = sample(target)[0]
 
     result = target(*sample(target))
@@ -228,12 +228,12 @@ def test_a_part_is_an_object_that_lies_in_the_first_operand(target):
 
 
 @of_memory(SameAs)
-def test_the_same_is_the_operand_itself(target):
+def test_identity_operation_returns_operand(target):
     assert target(A, *sample(target)[1:]) is A
 
 
 @of_memory(Gathers)
-def test_what_gathers_makes_a_container_of_what_an_operand_holds(target):
+def test_gather_operation_builds_container_of_operand_items(target):
     args = sample(target)
     source = args[operation_of(target).memory.operand]
 
@@ -248,7 +248,7 @@ def test_what_gathers_makes_a_container_of_what_an_operand_holds(target):
 @pytest.mark.parametrize(
     "target", [f for f in PRIMITIVES if operation_of(f).memory is NONE], ids=lambda f: f.__name__
 )
-def test_what_has_no_memory_returns_nothing_that_could_be_written_into(target):
+def test_operation_without_memory_returns_immutable(target):
     if operation_of(target).hands_on is None:
         assert not isinstance(target(*sample(target)), list | dict | np.ndarray)
 
@@ -258,7 +258,7 @@ OF_NEW_ARRAYS = {np.zeros: (3,), np.empty: (3,), np.full: (3, 1.0), runtime.like
 
 
 @of_memory(Fresh, LIBRARY)
-def test_new_memory_is_not_that_of_an_operand(target):
+def test_fresh_memory_result_not_shared_with_operand(target):
     args = OF_NEW_ARRAYS.get(target, (M,))
 
     result = target(*args)
@@ -268,7 +268,7 @@ def test_new_memory_is_not_that_of_an_operand(target):
 
 # --------------------------------------------------------------------------------- errors
 @primitive
-def test_an_operation_that_may_raise_does_so_for_some_operands(target):
+def test_may_raise_operation_raises_for_some_operands(target):
     row = operation_of(target)
     args = FAILING.get(target.__name__)
     op = Call(target=target, args=tuple(map(Value, (OPAQUE,) * 2)), result=Value(OPAQUE))
@@ -281,7 +281,7 @@ def test_an_operation_that_may_raise_does_so_for_some_operands(target):
 
 
 @pytest.mark.parametrize("target", [primitives.item, primitives.field])
-def test_reading_a_part_that_the_type_lists_raises_nothing(target):
+def test_access_to_typed_part_never_raises(target):
     row = operation_of(target)
     known = Call(target=target, args=(Value(TupleOf((FLOAT,))), Const(0)), result=Value(FLOAT))
     unknown = Call(target=target, args=(Value(OPAQUE), Const(0)), result=Value(FLOAT))
@@ -290,7 +290,7 @@ def test_reading_a_part_that_the_type_lists_raises_nothing(target):
     assert row.raised_by(unknown) == ANYTHING
 
 
-def test_an_error_that_is_caught_counts_where_one_that_nobody_sees_does_not():
+def test_may_raise_counts_only_caught_exceptions():
     b = Builder()
     b.updated(Value(type_of(A)), Const(7), Const(1.0))
     (store,) = b.ops
@@ -301,7 +301,7 @@ def test_an_error_that_is_caught_counts_where_one_that_nobody_sees_does_not():
 
 # --------------------------------------------------------------------------------- results
 @primitive
-def test_the_type_of_a_result_is_that_of_what_is_returned(target):
+def test_inferred_result_type_matches_value(target):
     if operation_of(target).hands_on or target.__name__ in ("as_dict", "field"):
         return
     args = sample(target)
@@ -318,7 +318,7 @@ def test_the_type_of_a_result_is_that_of_what_is_returned(target):
 
 # --------------------------------------------------------------------------------- written form
 @primitive
-def test_the_written_form_is_python_for_what_the_operation_returns(target):
+def test_code_form_evaluates_to_operation_result(target):
     row = operation_of(target)
     args = sample(target)
     if row.written is None or row.written in ("a(*b)", "[*c]", "{a: b}", "{a: 0}", "a.b"):
@@ -332,7 +332,7 @@ def test_the_written_form_is_python_for_what_the_operation_returns(target):
 
 
 @primitive
-def test_a_form_names_no_operand_that_the_operation_has_not(target):
+def test_code_form_uses_existing_operands(target):
     row = operation_of(target)
     count = max(len(sample(target)), 2)
 
@@ -343,7 +343,7 @@ def test_a_form_names_no_operand_that_the_operation_has_not(target):
 
 # --------------------------------------------------------------------------------- derivatives
 @primitive
-def test_what_flows_is_what_a_small_change_of_an_operand_changes(target):
+def test_declared_flow_matches_perturbation(target):
     row = operation_of(target)
     if row.flows is None or row.hands_on or target is primitives.stop:
         return
@@ -370,7 +370,7 @@ def _moved(arg):
 
 
 # --------------------------------------------------------------------------------- library rows
-def test_the_rows_of_the_library_are_of_things_that_can_be_called():
+def test_library_operation_targets_callable():
     assert len(LIBRARY) > 40
     assert all(map(callable, LIBRARY))
     assert library_operations.is_elementwise(np.add)
@@ -378,7 +378,7 @@ def test_the_rows_of_the_library_are_of_things_that_can_be_called():
 
 @pytest.mark.parametrize("target", [f for f in LIBRARY if operation_of(f).asks_of == 0],
                          ids=lambda f: f.__name__)  # fmt: skip
-def test_what_asks_for_the_shape_returns_the_same_for_other_numbers(target):
+def test_shape_operations_independent_of_values(target):
     first, second = target(M), target(M + 1.0)
 
     assert np.shape(first) == np.shape(second)

@@ -8,7 +8,7 @@ from srcad.ir.verify import verify
 from tests.transforms.checking import lowered
 
 
-def test_an_operation_that_was_changed_in_place_is_refused():
+def test_operation_modified_in_place_rejected():
     function = lowered(lambda x, y: x * y + x, 1.0, 2.0)[0].function
     verify(function)
     op = next(op for op in function.block.ops if isinstance(op, Call))

@@ -30,7 +30,7 @@ def same(a, b):
 
 # ------------------------------------------------------------------------------- derivatives
 @pytest.mark.parametrize("f", USUAL, ids=lambda f: f.__name__)
-def test_the_derivative_is_that_of_the_plain_program_to_the_bit(f):
+def test_checkpointed_gradient_bitwise_equal_to_uncheckpointed(f):
     gradient, wanted = srcad.value_and_grad(f), srcad.value_and_grad(plain(f))
 
     for rest in (W,) if f in CALLS else (7, 1, 0):
@@ -41,7 +41,7 @@ def test_the_derivative_is_that_of_the_plain_program_to_the_bit(f):
 
 
 @pytest.mark.parametrize("f", USUAL, ids=lambda f: f.__name__)
-def test_a_pullback_gives_it_as_often_as_it_is_asked(f):
+def test_checkpointed_pullback_reusable(f):
     rest = W if f in CALLS else 7
     want = srcad.gradient(plain(f), X, rest)
 
@@ -55,7 +55,7 @@ SECOND = named_some([*LOOPS, *CALLS], ["stencil"])
 
 
 @pytest.mark.parametrize("f", SECOND, ids=lambda f: f.__name__)
-def test_second_derivatives_and_tangents_are_those_of_the_plain_program(f):
+def test_checkpointed_hvp_and_jvp_equal_to_uncheckpointed(f):
     g, rest = plain(f), W if f in CALLS else 7
     v = np.array([1.0, -2.0, 0.5])
 
@@ -69,7 +69,7 @@ def test_second_derivatives_and_tangents_are_those_of_the_plain_program(f):
     assert same(tangent, srcad.jvp(lambda x: g(x, rest), (X,), (v,)))
 
 
-def test_zeros_that_a_mask_cut_stay_zeros_inside_a_checkpoint():
+def test_masked_zeros_preserved_inside_checkpoint():
     got = srcad.grad(masked)(X, W)
 
     assert same(got, srcad.grad(plain(masked))(X, W))
@@ -99,7 +99,7 @@ def peak(gradient, *args):
     return most / args[0].nbytes
 
 
-def test_a_loop_keeps_a_state_for_each_segment_and_the_residuals_of_one():
+def test_checkpointed_loop_peak_memory_square_root():
     x, n = np.linspace(0.1, 1.0, 5000), 216
 
     assert peak(srcad.grad(plain(growing)), x, 1.5, n) > n
@@ -107,7 +107,7 @@ def test_a_loop_keeps_a_state_for_each_segment_and_the_residuals_of_one():
     assert peak(srcad.grad(growing_on_two_levels), x, 1.5, n) < 6 * n ** (1 / 3)
 
 
-def test_a_pullback_keeps_the_arguments_of_a_checkpoint_only():
+def test_checkpoint_saves_only_arguments():
     def deep(x):
         for _ in range(20):
             x = np.sin(np.cos(np.exp(-x)))
@@ -119,7 +119,7 @@ def test_a_pullback_keeps_the_arguments_of_a_checkpoint_only():
 
 
 # ------------------------------------------------------------------------------- effects
-def test_what_is_printed_is_printed_once(capsys):
+def test_checkpointed_print_runs_once(capsys):
     def told(x, n):
         for i in checkpointed_range(n):
             x = np.sin(x)
@@ -131,7 +131,7 @@ def test_what_is_printed_is_printed_once(capsys):
     assert capsys.readouterr().out == "".join(f"trip {i}\n" for i in range(4)) + "end\n"
 
 
-def test_random_numbers_are_drawn_once_and_the_same_again():
+def test_checkpoint_recomputation_repeats_random_draws():
     rng = drops_out.__defaults__[0]
 
     def outcome(f):
@@ -146,7 +146,7 @@ def test_random_numbers_are_drawn_once_and_the_same_again():
     assert got[1:] == want[1:]
 
 
-def test_a_generator_that_begins_differently_inside_a_checkpoint_is_refused():
+def test_unseeded_generator_in_checkpoint_rejected():
     def noise(x):
         return x * x * np.random.default_rng().normal()
 
@@ -154,7 +154,7 @@ def test_a_generator_that_begins_differently_inside_a_checkpoint_is_refused():
         srcad.grad(lambda x: checkpoint(noise)(x))(3.0)
 
 
-def test_what_cannot_run_twice_is_refused_where_it_stands(tmp_path):
+def test_unrepeatable_call_in_checkpoint_rejected_with_location(tmp_path):
     path = tmp_path / "scale"
     path.write_text("2.0")
 
@@ -167,7 +167,7 @@ def test_what_cannot_run_twice_is_refused_where_it_stands(tmp_path):
     assert "path.open()" in str(caught.value) or "float(path" in str(caught.value)
 
 
-def test_a_checkpointed_range_beside_something_else_is_refused():
+def test_checkpointed_range_in_zip_rejected():
     def zipped(x):
         s = 0.0
         for _, v in zip(checkpointed_range(3), x, strict=True):
@@ -179,7 +179,7 @@ def test_a_checkpointed_range_beside_something_else_is_refused():
 
 
 # ------------------------------------------------------------------------------- plain calls
-def test_a_checkpointed_function_is_still_itself():
+def test_checkpoint_preserves_function_metadata():
     assert layer(X, W).tolist() == layer.function(X, W).tolist()
     assert (layer.__name__, layer.__doc__) == ("layer", "A layer.")
     assert layer.__wrapped__ is layer.function
@@ -192,7 +192,7 @@ def test_a_checkpointed_function_can_be_pickled():
     assert pickle.loads(pickle.dumps(checkpoint(np.sin)))(1.0) == np.sin(1.0)
 
 
-def test_a_method_is_checkpointed_with_its_object():
+def test_checkpointed_method_includes_object():
     net = Net(W)
 
     def loss(x, net):
@@ -204,12 +204,12 @@ def test_a_method_is_checkpointed_with_its_object():
     assert_close(srcad.grad(loss)(X, net), srcad.grad(written_out)(X, W), rtol=1e-14)
 
 
-def test_outside_of_derivatives_a_checkpointed_range_is_a_range():
+def test_checkpointed_range_is_range_when_not_differentiated():
     assert checkpointed_range(2, 9, 3, every=2, levels=2) == range(2, 9, 3)
 
 
 @pytest.mark.parametrize("option", ["every", "levels"])
-def test_a_segment_has_a_trip_and_a_loop_a_level(option):
+def test_zero_segment_length_or_levels_rejected(option):
     def loop(x, k):
         for _ in checkpointed_range(3, **{"every": k} if option == "every" else {"levels": 0}):
             x = x * x

@@ -89,13 +89,13 @@ def test_chunks_take_less_memory():
 
 
 @pytest.mark.parametrize("size", [0, -1, 2.5, True, "2"])
-def test_a_chunk_has_a_size(size):
+def test_invalid_chunk_size_rejected(size):
     with pytest.raises(OptionError, match="number of directions, 1 or more"):
         jacobian(stepped, chunk_size=size)
 
 
 @pytest.mark.parametrize("derive", [jacfwd, jacrev])
-def test_a_function_with_effects_is_not_taken_in_chunks(derive, capsys):
+def test_function_with_side_effects_in_chunks_rejected(derive, capsys):
     def f(x):
         print("running")
         return x * x

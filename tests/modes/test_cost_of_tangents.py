@@ -37,7 +37,7 @@ def likelihood(k, y):
     return 0.5 * (z @ z) + np.sum(np.log(np.diag(factor)))
 
 
-def test_a_factor_goes_through_a_system_without_another_system():
+def test_cholesky_tangent_adds_no_linear_solve():
     def f(k):
         return likelihood(k, Y)
 
@@ -47,7 +47,7 @@ def test_a_factor_goes_through_a_system_without_another_system():
     assert source.count("np.linalg.solve(") == 1, "the function's own"
 
 
-def test_a_product_of_a_hessian_takes_no_system_with_the_factor():
+def test_cholesky_hvp_adds_no_linear_solve():
     def f(k):
         return likelihood(k, Y)
 
@@ -58,7 +58,7 @@ def test_a_product_of_a_hessian_takes_no_system_with_the_factor():
 
 
 @pytest.mark.parametrize("b", [Y, V, V[:, :2]])
-def test_systems_of_a_factor_and_of_its_transpose_agree_with_differences(b):
+def test_cholesky_factor_solves_match_differences(b):
     def f(k):
         factor = np.linalg.cholesky(k)
         return np.linalg.solve(factor.T, np.linalg.solve(factor, b))
@@ -69,7 +69,7 @@ def test_systems_of_a_factor_and_of_its_transpose_agree_with_differences(b):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
 @pytest.mark.parametrize("shape", [(3, 3), (49, 49), (2, 70, 70)])
-def test_the_inverse_of_a_triangle_and_its_half_are_what_they_say(shape, dtype):
+def test_triangular_helpers_match_definitions(shape, dtype):
     a = (np.tril(RNG.normal(size=shape)) + 3 * np.sqrt(shape[-1]) * np.eye(shape[-1])).astype(dtype)
     eye = np.broadcast_to(np.eye(shape[-1]), shape)
 
@@ -83,7 +83,7 @@ def test_the_inverse_of_a_triangle_and_its_half_are_what_they_say(shape, dtype):
     assert found.dtype == dtype
 
 
-def test_third_tangents_of_a_large_factor_agree_with_differences():
+def test_large_cholesky_third_tangent_matches_differences():
     n = 70
     k = RNG.normal(size=(n, n))
     k, s = k @ k.T / n + 3 * np.eye(n), (k + k.T) / n
@@ -106,7 +106,7 @@ def test_third_tangents_of_a_large_factor_agree_with_differences():
 
 
 @pytest.mark.parametrize(("a", "b"), [(3.0, 2.0), (V, 2.0), (2.0, V), (V, V[0]), (V[0], A)])
-def test_the_tangent_of_a_quotient_divides_once(a, b):
+def test_quotient_tangent_has_one_division(a, b):
     a_dot, b_dot = np.cos(a), np.sin(b)
 
     def along(t):
@@ -119,7 +119,7 @@ def test_the_tangent_of_a_quotient_divides_once(a, b):
     assert code(forward.source).count(" / ") == 2
 
 
-def test_a_quotient_that_is_cut_by_a_mask_keeps_its_zeros():
+def test_masked_quotient_tangent_keeps_zeros():
     def f(x):
         return np.sum(np.where(x > 0, x / (x * x), 0.0))
 
@@ -128,7 +128,7 @@ def test_a_quotient_that_is_cut_by_a_mask_keeps_its_zeros():
         assert jvp(f, (x,), (np.ones(2),))[1] == pytest.approx(np.sum(grad(f)(x)))
 
 
-def test_a_literal_stands_in_front_of_a_sum():
+def test_constant_factor_moved_outside_sum():
     source = text(lambda x: np.sum(x * x), V)
 
     assert "2.0 * np.sum(x_dot * x)" in source

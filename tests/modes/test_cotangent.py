@@ -41,7 +41,7 @@ def hooked_rnn(w, xs):
     return h
 
 
-def test_a_plain_call_does_not_run_the_body():
+def test_undifferentiated_call_skips_cotangent_body():
     x = 2.0
     with cotangent(x) as x_bar:
         seen.append(x_bar)
@@ -54,7 +54,7 @@ def test_a_plain_call_does_not_run_the_body():
     assert "x_bar" not in locals()
 
 
-def test_a_plain_call_leaves_the_thread_traced_as_it_was():
+def test_undifferentiated_call_preserves_trace_function():
     lines = []
 
     def tracer(frame, event, argument):
@@ -72,7 +72,7 @@ def test_a_plain_call_leaves_the_thread_traced_as_it_was():
     assert [line for line in lines if line != 4] == [1, 2, 3, 2, 3, 2, 8]
 
 
-def test_the_body_runs_once_a_trip_the_last_trip_first():
+def test_cotangent_body_runs_once_per_iteration_in_reverse():
     xs = [0.1, 0.2, 0.3]
 
     value, gradient = value_and_grad(clipped_rnn)(3.0, xs)
@@ -83,7 +83,7 @@ def test_the_body_runs_once_a_trip_the_last_trip_first():
     assert len(seen) == 3
 
 
-def test_what_is_written_into_the_cotangent_goes_on():
+def test_cotangent_written_in_place_propagates():
     def by_index(x):
         y = 3 * x
         with cotangent(y) as y_bar:
@@ -99,7 +99,7 @@ def test_what_is_written_into_the_cotangent_goes_on():
     assert grad(by_index)(X).tolist() == grad(by_out)(X).tolist() == [3.0, 3.0]
 
 
-def test_only_what_is_made_of_the_variable_from_there_on_counts():
+def test_cotangent_counts_only_later_uses():
     def f(x):
         y = x * x
         before = 5 * y
@@ -111,7 +111,7 @@ def test_only_what_is_made_of_the_variable_from_there_on_counts():
     assert seen == [7.0]
 
 
-def test_a_variable_that_a_loop_does_not_bind_has_a_cotangent_in_each_trip():
+def test_loop_invariant_variable_cotangent_per_iteration():
     def power(w, n):
         h = 1.0
         for _ in range(n):
@@ -124,7 +124,7 @@ def test_a_variable_that_a_loop_does_not_bind_has_a_cotangent_in_each_trip():
     assert seen == [4.0, 8.0, 12.0]
 
 
-def test_the_body_reads_variables_as_they_were_at_its_place():
+def test_cotangent_body_sees_variables_at_forward_position():
     def f(x):
         names, memory = ["a"], np.zeros(2)
         y = x * x
@@ -143,7 +143,7 @@ def test_the_body_reads_variables_as_they_were_at_its_place():
     assert y_bar.tolist() == [0.0, 0.0]
 
 
-def test_a_structure_is_one_variable():
+def test_cotangent_of_structure():
     def loss(params, k):
         with cotangent(params) as bar:
             bar["w"][:] = 1.0
@@ -156,7 +156,7 @@ def test_a_structure_is_one_variable():
     assert result["b"] == 3.0
 
 
-def test_several_managers_and_clauses_stand_around_it():
+def test_cotangent_combined_with_other_context_managers_and_try():
     def f(x):
         y = x * x
         with np.errstate(all="ignore"), cotangent(y) as y_bar, contextlib.nullcontext():
@@ -187,14 +187,14 @@ class Cell:
         return h * h
 
 
-def test_methods_and_helpers_have_it_too():
+def test_cotangent_in_methods_and_helpers():
     cell = Cell()
 
     assert grad(lambda x: 3 * cell.loss(x))(1.0) == 24.0
     assert cell.bars == [12.0]
 
 
-def test_forwards_it_is_the_identity():
+def test_cotangent_is_identity_in_forward_mode():
     def f(x):
         with cotangent(x) as x_bar:
             x_bar = 0 * x_bar
@@ -275,13 +275,13 @@ def apart(x):
         (one_in_another, 3, "follow the other"),
     ],
 )
-def test_what_cannot_run_later_is_refused_where_it_stands(function, line, message):
+def test_unsupported_cotangent_body_rejected_with_location(function, line, message):
     with pytest.raises(UnsupportedSyntaxError, match=message) as caught:
         grad(function)(2.0)
     assert caught.value.where.line == function.__code__.co_firstlineno + line
 
 
-def test_another_shape_is_refused():
+def test_cotangent_of_other_shape_rejected():
     def f(x):
         with cotangent(x) as x_bar:
             x_bar = x_bar[:1]
@@ -291,7 +291,7 @@ def test_another_shape_is_refused():
         grad(f)(X)
 
 
-def test_what_it_raises_names_its_own_line():
+def test_exception_in_cotangent_body_keeps_line():
     def f(x):
         y = x * x
         with cotangent(y) as y_bar:
@@ -304,7 +304,7 @@ def test_what_it_raises_names_its_own_line():
     assert last.lineno + 1 == f.__code__.co_firstlineno + 3
 
 
-def test_it_is_written_to_a_file(tmp_path):
+def test_cotangent_body_exported_to_file(tmp_path):
     def f(w, k):
         h, limit = w * 2, k * 3.0
         with cotangent(h) as h_bar:

@@ -13,7 +13,7 @@ def pair(x, k=3.0):
     return x**2 * k, {"x": x, "name": "pair", "n": 3}
 
 
-def test_a_pullback_returns_it_last():
+def test_pullback_returns_aux_last():
     y, back, aux = pullback(pair, X, has_aux=True)
 
     assert y.tolist() == [0.75, 12.0]
@@ -23,7 +23,7 @@ def test_a_pullback_returns_it_last():
     assert (aux["name"], aux["n"]) == ("pair", 3)
 
 
-def test_a_tangent_stands_before_it():
+def test_jvp_returns_aux_after_tangent():
     y, y_dot, aux = jvp(pair, (X, 2.0), (np.ones(2), None), has_aux=True)
 
     assert y.tolist() == [0.5, 8.0]
@@ -31,13 +31,13 @@ def test_a_tangent_stands_before_it():
     assert aux["name"] == "pair"
 
 
-def test_it_may_be_the_argument_itself():
+def test_aux_may_be_argument():
     assert jvp(lambda x: (x**3, x), (2.0,), (1.0,), has_aux=True) == (8.0, 12.0, 2.0)
     y, back, aux = pullback(lambda x: (x**3, x), 2.0, has_aux=True)
     assert (y, back(1.0), aux) == (8.0, (12.0,), 2.0)
 
 
-def test_it_may_be_what_cannot_be_differentiated():
+def test_aux_may_be_non_differentiable():
     def f(x):
         return np.sum(x), str(x.shape) + repr(sorted(np.argsort(-x)))
 
@@ -45,7 +45,7 @@ def test_it_may_be_what_cannot_be_differentiated():
     assert jvp(f, (X,), (X,), has_aux=True)[2].startswith("(2,)")
 
 
-def test_a_pair_is_the_seeds_structure_without_it():
+def test_pair_result_without_has_aux_takes_pair_seed():
     y, back = pullback(lambda x: (x * 2.0, x * 3.0), 1.0)
     assert back((1.0, 1.0)) == (5.0,)
 
@@ -55,14 +55,14 @@ def test_a_pair_is_the_seeds_structure_without_it():
 
 
 @pytest.mark.parametrize("order", [jacobian, jacfwd, jacrev])
-def test_a_jacobian_comes_with_it(order):
+def test_jacobian_with_aux(order):
     found, aux = order(pair, has_aux=True)(X)
 
     np.testing.assert_array_equal(found, np.diag(6.0 * X))
     assert aux["n"] == 3
 
 
-def test_second_derivatives_come_with_it():
+def test_hessian_with_aux():
     def f(x):
         return np.sum(x**3), "aux"
 
@@ -89,7 +89,7 @@ def test_a_decorated_function():
     assert decorated.pullback(2.0, has_aux=True)[2]["n"] == 3
 
 
-def test_a_check_for_finite_values_does_not_look_at_it():
+def test_finite_check_ignores_aux():
     def f(x):
         return np.sum(x**2), x / 0.0
 
@@ -108,6 +108,6 @@ def test_a_check_for_finite_values_does_not_look_at_it():
         lambda f: jacobian(f, has_aux=True)(X),
     ],
 )
-def test_a_result_that_is_no_pair_is_refused(call):
+def test_has_aux_with_non_pair_result_rejected(call):
     with pytest.raises(NonScalarOutputError, match=r"return a pair \(y, aux\)"):
         call(lambda x: x * 2.0)

@@ -37,7 +37,7 @@ PROGRAMS = [(newton, 2.0), (energy, U), (branches, 1.3), (caught, 0.5), (caught,
 
 
 @pytest.mark.parametrize(("f", "x"), PROGRAMS, ids=lambda v: getattr(v, "__name__", ""))
-def test_a_product_is_the_difference_of_gradients(f, x):
+def test_hvp_matches_gradient_differences(f, x):
     v = np.random.default_rng(1).normal(size=np.shape(x))
     v, step, g = v if np.ndim(x) else float(v), 1e-5, srcad.grad(f)
 
@@ -53,7 +53,7 @@ def cubes(x, a=1.0):
     return a * np.sum(x**3)
 
 
-def test_the_direction_is_the_last_argument_or_has_its_name():
+def test_direction_positional_or_by_keyword():
     h, x, v = srcad.hvp(cubes), np.array([1.0, 2.0]), np.array([1.0, -1.0])
 
     np.testing.assert_array_equal(h(x, v), [6.0, -12.0])
@@ -63,21 +63,21 @@ def test_the_direction_is_the_last_argument_or_has_its_name():
     np.testing.assert_array_equal(h(x, 10.0, v), [60.0, -120.0])
 
 
-def test_by_several_arguments_the_last_one_is_a_tuple_of_directions():
+def test_several_arguments_take_tuple_of_directions():
     h = srcad.hvp(lambda a, b: a * a * b, wrt=(0, 1))
 
     assert h(2.0, 3.0, (1.0, 0.0)) == (6.0, 4.0)
     assert h.specialize(2.0, 3.0, (1.0, 0.0))(2.0, 3.0, (0.0, 1.0)) == (4.0, 0.0)
 
 
-def test_the_keyword_v_is_the_direction_also_of_a_function_with_such_a_parameter():
+def test_keyword_v_is_direction_despite_parameter_named_v():
     h = srcad.hvp(lambda x, v: v * x**2)
 
     assert h(3.0, 5.0, v=2.0) == h(3.0, 5.0, 2.0) == 20.0
     assert str(inspect.signature(h)) == "(x, v_1, /, v)"
 
 
-def test_a_number_of_the_function_is_no_direction_for_an_array():
+def test_scalar_direction_for_array_rejected():
     with pytest.raises(SeedError, match="shape"):
         srcad.hvp(cubes)(np.ones(2), 10.0)
 
@@ -106,11 +106,11 @@ def test_dtypes_are_those_of_gradients():
     assert srcad.hvp(lambda x: x**3)(2, 1) == 12.0
 
 
-def test_what_is_returned_beside_the_number_comes_back():
+def test_hvp_returns_aux():
     assert srcad.hvp(lambda x: (x**3, {"x": x}), has_aux=True)(2.0, 1.0) == (12.0, {"x": 2.0})
 
 
-def test_the_product_of_a_linear_function_is_zero_and_belongs_to_the_caller():
+def test_linear_function_hvp_is_zero_and_not_aliased():
     x = np.ones(2)
 
     product = srcad.hvp(lambda x: np.sum(3 * x))(x, x)
@@ -147,13 +147,13 @@ def test_methods_have_products():
     assert Well(3.0).stiffness(1.0, 1.0) == 36.0
 
 
-def test_an_infinite_slope_is_a_value_where_numpy_is_told_to_raise():
+def test_infinite_hvp_under_errstate_raise():
     with np.errstate(all="raise"):
         assert srcad.hvp(lambda x: x**1.5)(0.0, 1.0) == np.inf
 
 
 # ------------------------------------------------------------------------ the object
-def test_the_object_shows_its_code_and_survives():
+def test_hvp_source_signature_pickle_and_repr():
     h = srcad.hvp(cubes)
     h(np.ones((2, 1)), np.ones((2, 1)))
 
@@ -165,7 +165,7 @@ def test_the_object_shows_its_code_and_survives():
 
 
 @pytest.mark.parametrize("wrt", [0, "b", (1, 0)])
-def test_the_bare_function_is_called_like_the_object(wrt):
+def test_specialised_hvp_called_like_hvp(wrt):
     h, v = srcad.hvp(lambda a, b: V[0] * a**3 * b, wrt), (1.0, 2.0) if wrt == (1, 0) else 2.0
 
     bare, alone = h.specialize(1.0, 1.0, v=v), srcad.hvp(newton)
@@ -189,6 +189,6 @@ def test_the_bare_function_is_called_like_the_object(wrt):
         (lambda x: srcad.hvp(3), TypeError, "callable"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused(call, error, match):
+def test_mismatched_direction_rejected(call, error, match):
     with pytest.raises(error, match=match):
         call(np.ones(2))

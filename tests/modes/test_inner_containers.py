@@ -127,11 +127,11 @@ def in_another_inner_function(b):
         in_another_inner_function,
     ],
 )
-def test_what_was_passed_stays_as_it_was(s):
+def test_inner_gradient_leaves_container_arguments_unchanged(s):
     np.testing.assert_allclose(grad(s)(X), differences(s, X), rtol=1e-6)
 
 
-def test_other_objects_are_written_into_as_by_a_plain_gradient():
+def test_inner_gradient_writes_external_objects():
     def put(p, b):
         p.w = b * b
         return np.sum(p.w * b)
@@ -231,7 +231,7 @@ def seen_through_a_view(b):
         seen_through_a_view,
     ],
 )
-def test_what_goes_by_another_name_is_not_written_into(s):
+def test_write_through_alias_in_inner_gradient_rejected(s):
     with pytest.raises(MutationError):
         grad(s)(X)
 
@@ -249,7 +249,7 @@ def of_a_pair(pair, b):
 
 @pytest.mark.parametrize("wrt", [0, 1, (0, 1)])
 @pytest.mark.parametrize("in_dict", [False, True])
-def test_an_array_in_a_container_may_not_share_memory_with_another_argument(in_dict, wrt):
+def test_container_array_overlapping_argument_rejected(in_dict, wrt):
     def s(a, b):
         if in_dict:
             return grad(of_a_dict, wrt)({"a": a}, b)[-1]
@@ -265,7 +265,7 @@ def test_an_array_in_a_container_may_not_share_memory_with_another_argument(in_d
         grad(lambda x: total(x, x))(X)
 
 
-def test_two_arrays_of_a_container_may_not_share_memory():
+def test_overlapping_arrays_in_container_rejected():
     def s(a, b):
         return np.sum(grad(of_a_pair, 1)((a, b), np.ones(2)))
 

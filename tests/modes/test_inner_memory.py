@@ -93,7 +93,7 @@ def a_pullback_that_saved_nothing_of_it(b):
         a_pullback_that_saved_nothing_of_it,
     ],
 )
-def test_what_is_written_into_a_result_reaches_nothing_else(s):
+def test_inner_result_written_without_aliasing(s):
     np.testing.assert_allclose(grad(s)(X), differences(s), rtol=1e-5)
 
 
@@ -187,7 +187,7 @@ def an_argument_in_a_list(b):
         an_argument_in_a_list,
     ],
 )
-def test_memory_that_was_written_under_another_name_is_not_read(s):
+def test_use_of_memory_written_through_alias_rejected(s):
     """The plain call sees the write through the other name, or through what was saved."""
     with pytest.raises(MutationError):
         grad(s)(X)

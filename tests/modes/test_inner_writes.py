@@ -58,7 +58,7 @@ def differences(s, x, y, h=1e-6):
 
 
 @pytest.mark.parametrize("s", PROGRAMS)
-def test_arrays_of_their_own_have_right_derivatives_and_stay_as_they_are(s):
+def test_distinct_arguments_gradient_and_unchanged(s):
     x, y = X.copy(), Y.copy()
 
     found = grad(s, (0, 1))(x, y)
@@ -77,7 +77,7 @@ def test_one_array_passed_twice_is_refused(s):
 
 
 @pytest.mark.parametrize("s", PROGRAMS)
-def test_overlapping_views_are_refused_and_separate_ones_are_not(s):
+def test_overlapping_views_rejected_disjoint_views_accepted(s):
     base = np.arange(1.0, 5.0) / 5.0
 
     with pytest.raises(MutationError, match="shares memory"):
@@ -89,12 +89,12 @@ def test_overlapping_views_are_refused_and_separate_ones_are_not(s):
 
 @pytest.mark.parametrize("wrt", [0, (0, 1)])
 @pytest.mark.parametrize("mode", ["fwd", "rev"])
-def test_a_jacobian_of_a_gradient_refuses_one_array_passed_twice(wrt, mode):
+def test_jacobian_of_gradient_with_array_passed_twice_rejected(wrt, mode):
     with pytest.raises(MutationError, match="shares memory"):
         jacobian(grad(f, wrt), (0, 1), mode)(X, X)
 
 
-def test_the_same_value_passed_twice_is_refused_where_it_stands():
+def test_same_value_passed_twice_rejected_with_location():
     def s(a):
         return np.sum(grad(f, 0)(a, a))
 
@@ -113,7 +113,7 @@ def test_the_same_value_passed_twice_is_refused_where_it_stands():
             grad(program)(*args)
 
 
-def test_what_the_function_reads_besides_its_arguments_may_not_share_memory():
+def test_captured_array_overlapping_argument_rejected():
     def s(a):
         def inner(y, b):
             b[0] = y[0] * y[1]
@@ -125,7 +125,7 @@ def test_what_the_function_reads_besides_its_arguments_may_not_share_memory():
         grad(s)(X)
 
 
-def test_a_work_array_may_be_written_into():
+def test_write_into_work_array():
     def work(x, buffer):
         buffer[0] = x[0] * x[1]
         buffer[1] = np.sin(x[0])
@@ -138,6 +138,6 @@ def test_a_work_array_may_be_written_into():
     np.testing.assert_allclose(grad(s, (0, 1))(X, Y), differences(s, X, Y), rtol=1e-6, atol=1e-7)
 
 
-def test_an_array_from_outside_the_function_is_not_written_into():
+def test_write_into_external_array_rejected():
     with pytest.raises(MutationError, match="outside the differentiated function"):
         grad(pulled)(X, Y)

@@ -60,7 +60,7 @@ def has_known_items(f, args):
     return True
 
 
-def test_what_a_recursion_returns_beside_tangents_is_the_same_in_every_direction():
+def test_recursion_result_unbatched_across_directions():
     def falling(v, n):
         return np.sin(v * 1.29) if n <= 0 else falling(np.sin(v), n - 1) * v + 0.3 * v
 
@@ -87,7 +87,7 @@ def test_a_jacobian_has_the_shape_and_the_dtype_of_the_gradient(mode, dtype):
 
 
 @pytest.mark.parametrize("derive", [jacfwd, jacrev])
-def test_the_jacobian_of_what_has_no_entries_has_none(derive):
+def test_jacobian_of_empty_array_is_empty(derive):
     assert derive(doubled)(np.zeros(0)).shape == (0, 0)
     assert derive(lambda x, y: np.outer(x, y), (0, 1))(np.zeros(0), np.ones(2))[1].shape == (
         0,
@@ -98,7 +98,7 @@ def test_the_jacobian_of_what_has_no_entries_has_none(derive):
 
 
 @pytest.mark.parametrize("derive", [jacfwd, jacrev])
-def test_numbers_have_no_axes(derive):
+def test_jacobian_of_scalar_argument_adds_no_axis(derive):
     def powers(x):
         return np.array([x, x * x])
 
@@ -109,7 +109,7 @@ def test_numbers_have_no_axes(derive):
 
 
 @pytest.mark.parametrize("derive", [jacfwd, jacrev])
-def test_integers_are_lifted(derive):
+def test_jacobian_by_integer_array_is_float(derive):
     found = derive(doubled)(np.array([1, 2]))
 
     assert found.dtype == np.float64
@@ -125,7 +125,7 @@ def test_several_arguments_have_a_tuple_of_jacobians(derive):
 
 
 @pytest.mark.parametrize("derive", [jacfwd, jacrev])
-def test_structures_have_structures_of_blocks(derive):
+def test_jacobian_of_structures_has_nested_blocks(derive):
     def parts(p):
         return p["w"] @ p["x"], {"sum": np.sum(p["x"])}
 
@@ -138,14 +138,14 @@ def test_structures_have_structures_of_blocks(derive):
 
 
 @pytest.mark.parametrize("derive", [jacfwd, jacrev])
-def test_what_comes_beside_the_result_is_handed_back(derive):
+def test_jacobian_returns_aux(derive):
     found, aux = derive(lambda x: (2.0 * x, "beside"), has_aux=True)(np.ones(2))
 
     assert found.tolist() == [[2, 0], [0, 2]]
     assert aux == "beside"
 
 
-def test_auto_takes_fewer_sweeps():
+def test_auto_mode_chooses_fewer_sweeps():
     wide, tall = jacobian(lambda x: x[:2] * np.sum(x)), jacobian(doubled)
 
     wide(np.ones(9)), tall(np.ones(9))
@@ -166,7 +166,7 @@ def test_a_hessian_of_several_arguments_has_a_block_for_each_pair():
     assert bb == 10.0
 
 
-def test_a_hessian_of_a_structure_has_the_structure_twice():
+def test_hessian_of_structure_nests_structure_twice():
     found = hessian(lambda p: p["a"] ** 3 * np.sum(p["b"]))({"a": 2.0, "b": np.ones(2)})
 
     assert found["a"]["a"] == 24.0
@@ -223,7 +223,7 @@ def test_a_third_derivative_is_the_gradient_of_a_sum_over_a_hessian():
 
 
 # ------------------------------------------------------------------------ many directions
-def test_tangents_in_many_directions_are_those_of_each():
+def test_batched_tangents_match_single_tangents():
     def f(x):
         return np.sin(x) * np.sum(x)
 
@@ -233,7 +233,7 @@ def test_tangents_in_many_directions_are_those_of_each():
     np.testing.assert_allclose(found, [srcad.jvp(f, (x,), (row,))[1] for row in v])
 
 
-def test_products_with_many_vectors_are_those_with_each():
+def test_batched_hvp_matches_single_hvp():
     def f(x, a):
         return np.sum(np.sin(x) * a) * x[0]
 
@@ -251,18 +251,18 @@ def test_directions_have_the_shape_of_the_argument():
 
 
 # ------------------------------------------------------------------------ refusals
-def test_a_mode_that_does_not_exist_is_refused():
+def test_unknown_jacobian_mode_rejected():
     with pytest.raises(OptionError, match="no mode 'sideways'"):
         jacobian(doubled, mode="sideways")
 
 
-def test_a_hessian_needs_one_number():
+def test_hessian_of_array_result_rejected():
     with pytest.raises(NonScalarOutputError, match="returns an array"):
         hessian(lambda x: x)(np.ones(2))
 
 
 @pytest.mark.parametrize("derive", [jacfwd, jacrev, jacobian])
-def test_an_argument_that_carries_no_derivative_is_refused(derive):
+def test_jacobian_by_inactive_argument_rejected(derive):
     with pytest.raises(WrtError, match="no derivative flows"):
         derive(lambda x, n: x[:n], 1)(np.ones(2), 1)
 
@@ -276,7 +276,7 @@ def test_a_jacobian_is_a_gradient_object():
 
 
 @pytest.mark.parametrize("x", [2.0, np.float32(2.0)])
-def test_blocks_of_numbers_are_of_the_kind_of_the_argument(x):
+def test_scalar_hessian_blocks_keep_argument_type(x):
     def f(x, y):
         return x**3 * y**2
 
@@ -296,7 +296,7 @@ def several(x):
 
 
 @pytest.mark.parametrize("make", [jacobian, jacfwd, jacrev])
-def test_a_list_of_known_items_has_a_block_for_each(make):
+def test_static_length_list_jacobian_blocks(make):
     x = np.array([1.0, 3.0])
 
     listed = make(lambda x: [x * x, x[0]])(x)
@@ -311,7 +311,7 @@ def test_a_list_of_known_items_has_a_block_for_each(make):
     assert found["pair"][1] is None or not np.any(found["pair"][1])
 
 
-def test_a_list_of_unknown_length_is_refused_as_a_result():
+def test_dynamic_length_list_result_rejected():
     def f(x, n):
         rows = []
         for k in range(n):
@@ -337,7 +337,7 @@ def test_a_list_of_unknown_length_is_refused_as_a_result():
     ],
 )
 @pytest.mark.parametrize("outer", [jacfwd, jacrev])
-def test_a_jacobian_of_a_jacobian_joins_what_depends_on_one_of_them(join, outer):
+def test_nested_jacobian_of_joined_inner_and_outer_values(join, outer):
     x, t = np.array([1.0, 2.0, 0.5]), np.array([1.0, 2.0, 0.3])
 
     def f(t):

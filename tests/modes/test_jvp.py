@@ -178,7 +178,7 @@ def test_a_tangent_is_that_of_differences(f, x):
 
 # ------------------------------------------------------------------------ text
 @pytest.mark.parametrize("name", ["newton_sqrt", "rnn", "diffuse"])
-def test_the_text_is_the_golden_one(name, update_golden):
+def test_generated_code_matches_golden_file(name, update_golden):
     wrt = {"rnn": (0, 1, 2)}.get(name, 0)
     forward = srcad.api.asking.derivative(getattr(golden_primals, name), "jvp", wrt)
     forward(*arguments(name))
@@ -197,7 +197,7 @@ class Point:
     y: np.ndarray
 
 
-def test_a_structure_has_a_tangent_of_its_structure():
+def test_tangent_has_structure_of_argument():
     def f(p, more):
         return Point(p.x * 2, p.y * p.x), {"sum": more[0] + more[1]}
 
@@ -210,7 +210,7 @@ def test_a_structure_has_a_tangent_of_its_structure():
     assert rest == {"sum": 1.5}
 
 
-def test_arguments_stay_and_constants_have_no_tangent():
+def test_arguments_unchanged_and_constants_without_tangent():
     def f(x, name, n):
         x[0] = x[1] * n
         return x if name == "both" else -x
@@ -221,7 +221,7 @@ def test_arguments_stay_and_constants_have_no_tangent():
     np.testing.assert_array_equal((y, y_dot, x), [[6.0, 2.0], [3.0, 1.0], [1.0, 2.0]])
 
 
-def test_what_does_not_depend_on_an_argument_has_the_tangent_zero():
+def test_independent_result_has_zero_tangent():
     y, y_dot = srcad.jvp(lambda x: (x * 0 + 1, np.ones(2), "name", None), (2.0,), (1.0,))
 
     assert (y_dot[0], y_dot[2], y_dot[3]) == (0.0, None, None)
@@ -244,7 +244,7 @@ def test_effects_happen_once(capsys):
     assert capsys.readouterr().out == "here\n"
 
 
-def test_float32_stays():
+def test_float32_dtype_preserved():
     x = np.ones(3, np.float32)
 
     y, y_dot = srcad.jvp(lambda x: np.maximum(x, 0) * 2 + np.sin(x), (x,), (np.ones(3),))
@@ -252,7 +252,7 @@ def test_float32_stays():
     assert (y.dtype, y_dot.dtype) == (np.float32, np.float32)
 
 
-def test_what_a_mask_cuts_is_exactly_zero():
+def test_masked_tangent_is_exactly_zero():
     def f(x):
         return np.where(x > 0, np.log(x), 0.0) + np.sqrt(np.maximum(x, 0.0))
 
@@ -262,7 +262,7 @@ def test_what_a_mask_cuts_is_exactly_zero():
     np.testing.assert_array_equal(y_dot, [0.0, 0.5])
 
 
-def test_an_infinite_slope_is_a_value_where_numpy_is_told_to_raise():
+def test_infinite_tangent_under_errstate_raise():
     with np.errstate(all="raise"):
         assert srcad.jvp(lambda x: np.sqrt(x), (0.0,), (1.0,)) == (0.0, np.inf)
 
@@ -275,7 +275,7 @@ def guarded(x):
     return y
 
 
-def test_a_clause_does_not_see_that_a_slope_is_infinite():
+def test_infinite_slope_not_caught_by_except_clause():
     with np.errstate(all="raise"):
         assert srcad.jvp(guarded, (np.float64(0.0),), (1.0,)) == (0.0, np.inf)
         assert srcad.jvp(guarded, (np.float64(-1.0),), (1.0,)) == (-5.0, 5.0)
@@ -289,11 +289,11 @@ def guarded_recursion(x):
     return y
 
 
-def test_a_recursion_under_such_a_clause_is_followed():
+def test_recursion_inside_except_clause_gradient():
     assert srcad.jvp(guarded_recursion, (2.0,), (1.0,))[1] == srcad.grad(guarded_recursion)(2.0)
 
 
-def test_a_clause_does_not_see_an_infinite_slope_inside_a_recursion():
+def test_infinite_slope_in_recursion_not_caught_by_except_clause():
     def rooted(x, n):
         return np.sqrt(x) if n == 0 else rooted(x, n - 1) * 2.0
 
@@ -319,7 +319,7 @@ def test_forward_over_reverse():
 
 
 # ------------------------------------------------------------------------ rules of one's own
-def test_a_tangent_that_was_given_is_used():
+def test_user_tangent_rule_used():
     def cube(x):
         return np.asarray(x) ** 3
 
@@ -331,7 +331,7 @@ def test_a_tangent_that_was_given_is_used():
     assert float(srcad.jvp(lambda x: cube(x), (2.0,), (1.0,))[1]) == 100.0
 
 
-def test_a_tangent_of_any_number_of_arguments_gets_a_tuple():
+def test_variadic_tangent_rule_receives_tuple():
     def product_of(*xs, scale=1.0):
         return np.prod(xs) * scale
 
@@ -357,7 +357,7 @@ def test_a_tangent_of_any_number_of_arguments_gets_a_tuple():
     )
 
 
-def test_reading_formulas_of_tangents_compiles_nothing_again():
+def test_tangent_lookup_keeps_registry_version():
     before = rules.registry.version()
 
     srcad.jvp(lambda m: np.linalg.cholesky(m), (np.eye(2),), (np.eye(2),))
@@ -365,7 +365,7 @@ def test_reading_formulas_of_tangents_compiles_nothing_again():
     assert rules.registry.version() == before
 
 
-def test_no_clause_sees_that_a_slope_cannot_be_decomposed():
+def test_singular_matrix_slope_not_caught_by_except_clause():
     def f(m):
         try:
             y = np.linalg.det(m)
@@ -391,7 +391,7 @@ def test_no_clause_sees_that_a_slope_cannot_be_decomposed():
         (1.0, (1.0,), "takes its arguments in a tuple, not as a float"),
     ],
 )
-def test_a_tangent_that_does_not_fit_is_refused(primals, tangents, match):
+def test_mismatched_tangent_rejected(primals, tangents, match):
     with pytest.raises(SeedError, match=match):
         srcad.jvp(lambda x: x, primals, tangents)
 
@@ -450,7 +450,7 @@ def never_read(x, c):
 
 @pytest.mark.parametrize("c", [2, 3])
 @pytest.mark.parametrize("f", [by_two_tests, after_a_loop, in_a_loop, of_a_list, never_read])
-def test_what_only_some_paths_bind_is_followed(f, c):
+def test_tangent_of_conditionally_assigned_variable(f, c):
     def tangent(x):
         return srcad.jvp(f, (x, c), (1.0, None))[1]
 
@@ -459,7 +459,7 @@ def test_what_only_some_paths_bind_is_followed(f, c):
     np.testing.assert_allclose(bent, (tangent(2.0 + 1e-6) - tangent(2.0 - 1e-6)) / 2e-6, atol=1e-8)
 
 
-def test_what_is_unbound_raises_as_in_the_plain_call():
+def test_unbound_variable_raises_unbound_local_error():
     with pytest.raises(UnboundLocalError):
         srcad.jvp(by_two_tests, (2.0, -1.0), (1.0, None))
 
@@ -493,7 +493,7 @@ PRESENT = ~np.isnan(DATA)
         lambda w: np.nan_to_num(DATA * w),
     ],
 )
-def test_tangents_of_missing_data_do_not_count(f):
+def test_nan_entries_do_not_affect_tangent(f):
     y, y_dot = srcad.jvp(f, (1.5,), (1.0,))
     assert np.all(np.isfinite(y_dot))
     np.testing.assert_array_equal(y, f(1.5))

@@ -27,12 +27,12 @@ def see(bar):
     seen.append(bar)
 
 
-def test_a_plain_call_returns_the_value_itself():
+def test_undifferentiated_hook_returns_its_argument():
     assert hook(X, see) is X
     assert seen == []
 
 
-def test_the_function_gets_the_whole_cotangent_once():
+def test_hook_receives_accumulated_cotangent_once():
     def f(x):
         y = hook(x * x, see)
         return np.sum(3 * y + np.sin(y) + y * y[0])
@@ -45,7 +45,7 @@ def test_the_function_gets_the_whole_cotangent_once():
     assert_allclose(seen[0], 3 + np.cos(y) + y[0] + np.array([np.sum(y), 0.0]))
 
 
-def test_what_the_function_returns_takes_the_place_of_the_cotangent():
+def test_hook_result_replaces_cotangent():
     def f(x):
         return 5.0 * hook(x * x, lambda bar: np.clip(bar, -1, 1))
 
@@ -54,7 +54,7 @@ def test_what_the_function_returns_takes_the_place_of_the_cotangent():
     assert grad(f)(np.float32(3.0)).dtype == np.float32
 
 
-def test_the_value_is_that_of_the_plain_call():
+def test_hook_does_not_change_value():
     def f(x):
         return np.sum(hook(np.tanh(x), lambda bar: 0 * bar))
 
@@ -64,7 +64,7 @@ def test_the_value_is_that_of_the_plain_call():
     assert gradient.tolist() == [0.0, 0.0]
 
 
-def test_what_is_seen_may_be_written_into():
+def test_hook_may_write_into_cotangent_copy():
     def scribble(bar):
         bar[:] = 100.0
 
@@ -74,7 +74,7 @@ def test_what_is_seen_may_be_written_into():
     assert_allclose(grad(f)(X), 4 * X)
 
 
-def test_what_is_returned_stays_the_functions_own():
+def test_hook_result_not_aliased_by_gradient():
     mine = np.array([1.0, 1.0])
 
     def f(x):
@@ -87,7 +87,7 @@ def test_what_is_returned_stays_the_functions_own():
     assert mine.tolist() == [1.0, 1.0]
 
 
-def test_in_a_loop_it_is_called_once_for_each_trip():
+def test_hook_in_loop_called_once_per_iteration():
     def f(x, n):
         h = x
         for _ in range(n):
@@ -98,7 +98,7 @@ def test_in_a_loop_it_is_called_once_for_each_trip():
     assert seen == [1.0, 2.0, 4.0, 8.0]
 
 
-def test_only_the_branch_that_ran_is_seen():
+def test_hook_called_only_in_executed_branch():
     def f(x):
         y = hook(3 * x, see) if x > 0 else x * x
         return y * 2
@@ -117,7 +117,7 @@ def test_two_hooks_on_one_value_run_from_the_outer_to_the_inner():
     assert grad(f)(1.0) == 31.0
 
 
-def test_a_structure_is_seen_as_a_whole():
+def test_hook_receives_whole_structure():
     def clip_norm(bar):
         norm = np.sqrt(sum(np.sum(g * g) for g in bar.values()))
         return {name: g / norm for name, g in bar.items()}
@@ -147,7 +147,7 @@ class Pair:
         (lambda x: Pair(x, x * x), lambda bar: Pair(2 * bar.a, None)),
     ],
 )
-def test_a_part_that_comes_back_as_none_stays(make, double):
+def test_hook_none_part_keeps_cotangent(make, double):
     def f(x):
         p = hook(make(x), double)
         return (p.a if isinstance(p, Pair) else p[0]) + (p.b if isinstance(p, Pair) else p[1])
@@ -155,7 +155,7 @@ def test_a_part_that_comes_back_as_none_stays(make, double):
     assert grad(f)(3.0) == 2.0 + 6.0
 
 
-def test_a_list_is_one_object_by_all_its_names():
+def test_hook_of_aliased_list():
     def f(x):
         items = [x, 2 * x]
         same = hook(items, see)
@@ -165,7 +165,7 @@ def test_a_list_is_one_object_by_all_its_names():
     assert value_and_grad(f)(2.0) == (12.0, 12.0)
 
 
-def test_the_function_may_read_what_is_around_it():
+def test_hook_closure_uses_local_variables():
     scale = 7.0
 
     def f(x):
@@ -183,7 +183,7 @@ class Watch:
         self.last = bar
 
 
-def test_methods_and_partial_functions_are_called_as_they_are():
+def test_hook_with_methods_and_partials():
     watch = Watch()
 
     def f(x):
@@ -195,7 +195,7 @@ def test_methods_and_partial_functions_are_called_as_they_are():
     assert (watch.last, seen) == (3.0, [3.0])
 
 
-def test_a_pullback_calls_it_each_time():
+def test_pullback_calls_hook_on_each_use():
     _, back = pullback(lambda x: hook(x, see) * 2, 1.0)
 
     back(1.0)
@@ -204,7 +204,7 @@ def test_a_pullback_calls_it_each_time():
     assert seen == [2.0, 10.0]
 
 
-def test_recursion_has_a_call_for_each_level():
+def test_hook_in_recursion_called_per_level():
     def f(x, n):
         return x if n == 0 else hook(2 * f(x, n - 1), see)
 
@@ -212,12 +212,12 @@ def test_recursion_has_a_call_for_each_level():
     assert seen == [1.0, 2.0, 4.0]
 
 
-def test_forward_mode_does_not_know_it():
+def test_forward_mode_ignores_hook():
     assert jvp(lambda x: hook(x * x, see) * 2, (3.0,), (1.0,)) == (18.0, 12.0)
     assert seen == []
 
 
-def test_a_constant_has_no_cotangent_to_see():
+def test_hook_of_constant_not_called():
     assert grad(lambda x, c: x * hook(c, see))(2.0, 3.0) == 3.0
     assert seen == []
 
@@ -230,7 +230,7 @@ def test_a_constant_has_no_cotangent_to_see():
         (lambda bar: bar + 1j, "complex"),
     ],
 )
-def test_what_does_not_fit_is_refused(fn, message):
+def test_mismatched_hook_result_rejected(fn, message):
     def f(x):
         return np.sum(hook(x, fn) * 2)
 
@@ -240,12 +240,12 @@ def test_what_does_not_fit_is_refused(fn, message):
     assert "return np.sum(hook(x, fn) * 2)" in caught.value.__notes__[0]
 
 
-def test_another_structure_is_refused():
+def test_hook_result_of_other_structure_rejected():
     with pytest.raises(SeedError, match="a list takes the place of a cotangent that is a tuple"):
         grad(lambda x: sum(hook((x, x), list)))(1.0)
 
 
-def test_a_gradient_that_has_passed_it_is_not_differentiated_again():
+def test_second_derivative_through_hook_rejected():
     def f(x):
         return hook(x, see) ** 2
 
@@ -255,14 +255,14 @@ def test_a_gradient_that_has_passed_it_is_not_differentiated_again():
     assert caught.value.where.line == f.__code__.co_firstlineno + 1
 
 
-def test_where_the_first_derivative_is_constant_the_second_is_right():
+def test_second_derivative_with_constant_hook_cotangent():
     def f(x):
         return hook(x, see) * 3 + x**3
 
     assert grad(grad(f))(2.0) == 12.0
 
 
-def test_the_text_shows_the_call_at_its_place():
+def test_generated_code_shows_hook_call():
     def f(x):
         y = hook(x * x, see)
         return 3 * y

@@ -29,7 +29,7 @@ def test_a_global_gradient():
     assert grad(lambda x: cubed_slope(x) * x)(2.0) == 36.0
 
 
-def test_no_confusion_of_levels():
+def test_no_perturbation_confusion():
     def f(x):
         return x * grad(lambda y: x + y)(1.0)
 
@@ -83,7 +83,7 @@ def test_a_hessian_vector_product():
     np.testing.assert_allclose(grad(slope_along)(w, v), 6 * w * v)
 
 
-def test_names_bound_inside_an_inner_function_survive():
+def test_variables_assigned_in_inner_function_preserved():
     def f(x):
         seen = []
 
@@ -126,12 +126,12 @@ def entered_into_the_original(x):
 
 
 @pytest.mark.parametrize("f", [appended_to_the_stopped, entered_into_the_original])
-def test_what_is_stopped_and_then_written_into_is_refused(f):
+def test_write_into_stop_gradient_result_rejected(f):
     with pytest.raises(MutationError, match="'stop_gradient' has returned"):
         grad(f)(3.0)
 
 
-def test_what_nothing_flows_through_is_the_same_object_when_stopped():
+def test_stop_gradient_of_inactive_list_returns_same_object():
     def f(x):
         items = [1.0, 2.0]
         kept = srcad.stop_gradient(items)
@@ -141,7 +141,7 @@ def test_what_nothing_flows_through_is_the_same_object_when_stopped():
     assert grad(f)(2.0) == 3.0
 
 
-def test_stop_gradient_stops_every_order():
+def test_stop_gradient_zero_at_every_order():
     def f(x):
         return stop_gradient(x * x) * x
 
@@ -149,14 +149,14 @@ def test_stop_gradient_stops_every_order():
     assert grad(grad(f))(3.0) == 0.0
 
 
-def test_stop_gradient_leaves_no_trace_in_the_text():
+def test_stop_gradient_absent_from_generated_code():
     g = grad(lambda x: stop_gradient(x) * x)
     g(3.0)
 
     assert "stop" not in g.source.split("\n", 1)[1].replace("stop_gradient(x) * x", "")
 
 
-def test_an_option_that_is_not_known_is_refused():
+def test_dynamic_wrt_option_rejected():
     with pytest.raises(srcad.errors.UnsupportedSyntaxError, match="wrt"):
         grad(lambda x, k: grad(lambda a, b: a * b, wrt=np.argmax(k))(x, x))(2.0, np.ones(2))
 
@@ -171,7 +171,7 @@ def halved(x, n):
     return y * halved(0.5 * x, n - 1) + halved(x * x, n - 1)
 
 
-def test_third_derivatives_go_through_what_a_recursion_has_saved():
+def test_third_derivative_through_recursion_residuals():
     # What one call has saved is a tuple, but its type does not say so: forward mode refused to
     # follow it, and reverse mode over that did not know that parts are None where a branch that
     # was not taken would have saved them.

@@ -193,7 +193,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("f", some(PROGRAMS, lambda k, _: k % 3 == 0), ids=lambda f: f.__name__)
-def test_what_is_made_of_derivatives_is_differentiated(f):
+def test_function_of_inner_derivatives_gradient(f):
     value, _ = value_and_grad(f)(X)
 
     assert value == pytest.approx(f(X.copy()), rel=1e-14)
@@ -210,7 +210,7 @@ LEVELS = {
 
 @pytest.mark.parametrize("inner", LEVELS)
 @pytest.mark.parametrize("outer", LEVELS)
-def test_no_level_is_taken_for_another(outer, inner):
+def test_no_perturbation_confusion_between_levels(outer, inner):
     slope, again = LEVELS[inner], LEVELS[outer]
 
     assert again(lambda x: x * slope(lambda y: x + y, 1.0), 5.0) == 1.0
@@ -232,7 +232,7 @@ def test_effects_of_an_inner_function_happen_once(capsys):
     assert capsys.readouterr().out == "here\n"
 
 
-def test_several_arguments_and_what_comes_beside():
+def test_inner_products_with_several_arguments_and_aux():
     def f(x):
         product, aux = hvp(lambda a, b: (a**3 * b, a), wrt=1, has_aux=True)(x, x * x, v=1.0)
         by_both = hvp(lambda a, b: a**2 * b, wrt=(0, "b"))(x, 3 * x, v=(1.0, x))
@@ -261,7 +261,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_does_not_fit_is_refused_inside_too(case):
+def test_mismatched_inner_seed_rejected(case):
     f = CASES[case]
 
     with pytest.raises(SeedError):
@@ -270,7 +270,7 @@ def test_what_does_not_fit_is_refused_inside_too(case):
         f(X)
 
 
-def test_an_argument_without_a_derivative_is_refused():
+def test_inner_pullback_by_inactive_argument_rejected():
     def f(x):
         return pullback(lambda z, n: z[n], x, 1, wrt=1)[1](1.0)[0]
 
@@ -278,7 +278,7 @@ def test_an_argument_without_a_derivative_is_refused():
         grad(f)(X)
 
 
-def test_functions_in_lists_of_unknown_length_are_refused():
+def test_functions_in_dynamic_length_list_rejected():
     def f(x, n):
         backs = []
         for k in range(n):
@@ -294,7 +294,7 @@ def _powers(z, n):
     return z if n == 0 else z * _powers(z * 0.5, n - 1)
 
 
-def test_the_third_derivative_of_a_recursion_adds_what_was_saved_part_by_part():
+def test_third_derivative_of_recursion_adds_residuals_per_leaf():
     # It was wrong without a word: the cotangents of two tuples were joined by their ``+``.
     f = lambda x: _powers(x, 3)  # noqa: E731 - x**4 / 64
 

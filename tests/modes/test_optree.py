@@ -76,7 +76,7 @@ def test_a_gradient_is_a_node_with_the_same_metadata(scale):
     assert_allclose(mapped(lambda p, g: p - 0.1 * g, net, found).b, -0.1 * b_bar)
 
 
-def test_nodes_stand_in_other_containers():
+def test_nodes_nested_in_other_containers():
     def deep(params, x):
         for one in params["layers"]:
             x = one(x)
@@ -109,7 +109,7 @@ def test_other_modes_take_nodes():
     assert (found.value, found.tag, aux) == (4.0, "a", "a")
 
 
-def test_containers_of_python_that_optree_knows_are_nodes():
+def test_standard_library_containers_are_nodes():
     ordered = collections.OrderedDict(a=2.0, b=np.ones(2))
 
     found = grad(lambda p: p["a"] * np.sum(p["b"]))(ordered)
@@ -119,7 +119,7 @@ def test_containers_of_python_that_optree_knows_are_nodes():
     assert grad(lambda q: q[0] * q[1])(collections.deque([2.0, 3.0])) == collections.deque([3, 2])
 
 
-def test_closures_share_what_was_compiled_and_keep_nothing_alive():
+def test_closures_share_compilation_without_references():
     def make(a):
         return lambda box: a * box.value**2
 
@@ -158,7 +158,7 @@ def test_a_derivative_by_nodes_is_not_exported(tmp_path):
         grad(lambda box: box.value**2).export(tmp_path / "slope.py", Box(2.0, "t"))
 
 
-def test_checks_leave_metadata_alone():
+def test_check_grads_ignores_node_metadata():
     srcad.testing.check_grads(
         lambda box, x: np.sum(box.value**2 * x) * box.tag, (Box(X, 3.0), X), modes=("fwd", "rev")
     )

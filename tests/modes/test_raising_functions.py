@@ -55,7 +55,7 @@ def test_inner_derivative_of_failing_function_raises(f):
 
 @pytest.mark.parametrize("text", ["q", "1.5.2"])
 @pytest.mark.parametrize("kind", [int, float, complex])
-def test_conversion_of_text_whose_result_is_unused_raises(kind, text):
+def test_unused_string_conversion_raises(kind, text):
     with pytest.raises(ValueError, match=r"invalid literal|convert string|malformed"):
         grad(lambda x, s: (kind(s), x * x)[1])(2.0, text)
     assert grad(lambda x, s: (kind(s), x * x)[1])(2.0, "3") == 4.0
@@ -80,7 +80,7 @@ def test_inner_derivative_fails_on_one_path_only():
         grad(f)(6.0)
 
 
-def test_writes_of_failing_function_stay_out_of_arguments():
+def test_writes_of_failing_function_do_not_reach_arguments():
     """A derivative leaves its arguments as they were, also where it fails."""
 
     def write_and_fail(a):

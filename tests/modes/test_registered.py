@@ -76,7 +76,7 @@ def bowl(x, scale=2.0):
 POINT = np.array([3.0, 4.0])
 
 
-def test_a_mode_is_asked_for_by_its_name(norm):
+def test_registered_mode_requested_by_name(norm):
     length = derivative(bowl, "norm")
 
     value, found = length(POINT)
@@ -87,7 +87,7 @@ def test_a_mode_is_asked_for_by_its_name(norm):
     assert length.__doc__ == "Length of the gradient of bowl by 0."
 
 
-def test_what_a_mode_runs_may_return_a_map_and_take_more_than_the_arguments(forward):
+def test_registered_mode_returning_function_with_extra_arguments(forward):
     def f(x, scale):
         y = x.copy()
         for k in range(1, len(x)):
@@ -103,17 +103,17 @@ def test_what_a_mode_runs_may_return_a_map_and_take_more_than_the_arguments(forw
     np.testing.assert_allclose(y_dot, (ahead - behind) / (2 * step), rtol=1e-8)
 
 
-def test_a_mode_checks_its_arguments_as_all_do(norm):
+def test_registered_mode_validates_wrt(norm):
     with pytest.raises(srcad.errors.WrtError, match="no derivative flows through argument 'k'"):
         derivative(lambda x, k: x if k > 0 else -x, "norm", wrt="k")(1.0, 2)
 
 
-def test_an_unknown_mode_lists_what_there_is(norm):
+def test_unknown_mode_error_lists_modes(norm):
     with pytest.raises(OptionError, match="'grad', 'value_and_grad', .*'norm'"):
         derivative(bowl, "gard")
 
 
-def test_a_mode_is_refused_inside_a_function_unless_it_says_what_it_means_there(norm):
+def test_registered_mode_without_inner_meaning_rejected(norm):
     gradient, length = srcad.grad(bowl), derivative(bowl, "norm")
 
     second = srcad.grad(lambda x: np.sum(gradient(x)))
@@ -157,7 +157,7 @@ def picky():
     BACKENDS.withdraw("picky")
 
 
-def test_a_backend_writes_and_runs_what_is_asked_of_it(slowly):
+def test_registered_backend_emits_and_runs(slowly):
     gradient = srcad.grad(bowl, backend="slowly")
 
     assert gradient(POINT).tolist() == [12.0, 16.0]
@@ -172,7 +172,7 @@ def test_every_mode_runs_on_every_backend(slowly, norm, mode):
     assert str(here) == str(there)
 
 
-def test_what_is_decorated_runs_on_its_backend(slowly):
+def test_decorated_function_uses_its_backend(slowly):
     decorated = srcad.differentiate(backend="slowly")(bowl)
 
     _, back = decorated.pullback(POINT)
@@ -183,7 +183,7 @@ def test_what_is_decorated_runs_on_its_backend(slowly):
     assert "def " not in decorated.primal_source
 
 
-def test_the_cache_keeps_modes_and_backends_apart(slowly, norm):
+def test_cache_separates_modes_and_backends(slowly, norm):
     def f(x):
         return np.sum(x * x)
 
@@ -198,7 +198,7 @@ def test_the_cache_keeps_modes_and_backends_apart(slowly, norm):
     assert derivative(f, "norm", backend="slowly").cache_info().compilations == 1
 
 
-def test_what_a_backend_refuses_is_written_by_the_one_that_covers_all(picky):
+def test_backend_refusal_falls_back_to_numpy_backend(picky):
     gradient = srcad.grad(bowl, backend="picky")
 
     assert gradient(POINT).tolist() == [12.0, 16.0]
@@ -206,7 +206,7 @@ def test_what_a_backend_refuses_is_written_by_the_one_that_covers_all(picky):
     assert gradient.inspect(POINT)._artifact.backend == "numpy"
 
 
-def test_errors_of_any_backend_are_the_users(slowly):
+def test_backend_runtime_errors_propagate(slowly):
     def f(x):
         return x / 0
 

@@ -46,17 +46,17 @@ OF_NOTHING = [
 
 @pytest.mark.parametrize("f", OF_NOTHING)
 @pytest.mark.parametrize("transform", [srcad.grad, srcad.value_and_grad])
-def test_nothing_has_no_largest_entry(f, transform):
+def test_maximum_of_empty_array_raises(f, transform):
     """The place of the largest entry has no derivative: nobody looked for it."""
     with pytest.raises(ValueError, match=r"empty sequence|zero-size array"):
         transform(f)(np.zeros(0))
 
 
-def test_what_is_found_in_nothing_may_be_said():
+def test_maximum_of_empty_array_with_initial():
     assert srcad.grad(lambda x: np.sum(x) + np.max(x, initial=0.0))(np.zeros(0)).shape == (0,)
 
 
-def test_a_place_is_looked_for_where_there_are_entries():
+def test_argmax_index_of_nonempty_array():
     assert_program(added_to_a_place, np.array([0.3, 0.9, 0.1]))
 
 
@@ -73,7 +73,7 @@ PRODUCTS = [
 
 
 @pytest.mark.parametrize("f", PRODUCTS)
-def test_lengths_that_do_not_fit(f):
+def test_mismatched_lengths_raise(f):
     """The gradient was computed from the other operand alone, with its length."""
     gradient = srcad.grad(f)
 
@@ -83,12 +83,12 @@ def test_lengths_that_do_not_fit(f):
             gradient(A2, A3)
 
 
-def test_an_axis_of_one_entry_fits_every_length():
+def test_axis_of_length_one_broadcasts():
     assert_program(lambda x, w: np.sum((x + w) ** 2), np.ones((2, 1)), A3)
 
 
 @pytest.mark.parametrize("f", [lambda x: math.log(x), lambda x: 2.0 * math.sqrt(x)])
-def test_a_function_of_numbers_takes_no_array(f):
+def test_scalar_function_with_array_raises_type_error(f):
     """It was an internal error of the reverse half."""
     with pytest.raises(TypeError):
         srcad.grad(f)(A3)

@@ -55,7 +55,7 @@ OF_ARRAYS = [
 
 
 @pytest.mark.parametrize("name", some(OF_ARRAYS, lambda k, _: k % 12 == 0))
-def test_the_pattern_of_a_program_lacks_nothing(name):
+def test_sparsity_pattern_covers_dense_jacobian(name):
     f, args = CORPUS[name]
     try:
         want = srcad.jacobian(f)(*args)
@@ -67,13 +67,13 @@ def test_the_pattern_of_a_program_lacks_nothing(name):
 
 
 # ------------------------------------------------------------------------ patterns
-def test_both_arms_of_a_conditional_count():
+def test_sparsity_pattern_includes_both_branches():
     flags = srcad.sparsity(programs.branches)
 
     np.testing.assert_array_equal(flags(V).toarray(), flags(-V).toarray())
 
 
-def test_a_pattern_by_another_path_is_found_again():
+def test_sparsity_pattern_recomputed_for_other_path():
     jacobian = srcad.jacobian(programs.gathered, sparse=True)
 
     for index in ([0, 3, 3], [5, 1, 2], [0, 3, 3]):
@@ -81,7 +81,7 @@ def test_a_pattern_by_another_path_is_found_again():
         np.testing.assert_allclose(jacobian(V, np.array(index)).toarray(), want)
 
 
-def test_a_pattern_that_lacks_an_entry_is_an_error(monkeypatch):
+def test_incomplete_sparsity_pattern_raises(monkeypatch):
     pattern = Pattern(np.array([0, 1, 2]), np.array([0, 1]), 2)
     monkeypatch.setattr(SparseRequest, "pattern", lambda self, arguments: pattern)
 
@@ -89,7 +89,7 @@ def test_a_pattern_that_lacks_an_entry_is_an_error(monkeypatch):
         srcad.jacobian(lambda x: x * x[0], sparse=True)(np.ones(2))
 
 
-def test_what_a_call_returns_may_be_changed():
+def test_returned_matrix_does_not_alias_cache():
     jacobian = srcad.jacobian(programs.branches, sparse=True)
     found = jacobian(V)
     want = found.toarray()
@@ -100,7 +100,7 @@ def test_what_a_call_returns_may_be_changed():
     np.testing.assert_array_equal(jacobian(V).toarray(), want)
 
 
-def test_a_long_program_has_few_colours():
+def test_banded_pattern_has_few_colours():
     n = 300
     u = np.sin(np.arange(n))
 
@@ -115,7 +115,7 @@ def test_a_long_program_has_few_colours():
 
 # ------------------------------------------------------------------------ colours
 @pytest.mark.parametrize("seed", range(6))
-def test_every_entry_of_a_coloured_pattern_can_be_read(seed):
+def test_colouring_recovers_every_entry(seed):
     rng = np.random.default_rng(seed)
     dense = rng.random((14, 11)) < 0.15
     square = rng.random((16, 16)) < 0.1
@@ -167,14 +167,14 @@ def test_float32_stays_and_empty_arrays_are_empty():
     assert (single.dtype, empty.shape, constant.shape) == (np.float32, (0, 0), (2, 1))
 
 
-def test_infinite_slopes_stay():
+def test_infinite_slopes_preserved():
     found = srcad.jacobian(lambda x: np.sqrt(x), sparse=True)(np.array([0.0, 4.0]))
 
     assert found[0, 0] == np.inf
     assert found[1, 1] == 0.25
 
 
-def test_a_stiff_solver_takes_it():
+def test_sparse_jacobian_in_stiff_solver():
     u = np.sin(np.pi * np.linspace(0, 1, 42)[1:-1])
     jacobian = srcad.jacobian(programs.burgers, sparse=True)
 
@@ -189,7 +189,7 @@ def test_a_stiff_solver_takes_it():
 
 
 # ------------------------------------------------------------------------ refusals
-def test_what_is_no_matrix_of_arrays_is_refused():
+def test_sparse_jacobian_of_structure_rejected():
     programs_of_others = (
         (lambda x: x["a"] * 2, {"a": V}), (lambda x: (x, x), V), (lambda *xs: xs[0] * 2, V)
     )  # fmt: skip
@@ -208,7 +208,7 @@ def test_effects_are_refused(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_options_that_do_not_go_together_are_refused():
+def test_incompatible_sparse_options_rejected():
     with pytest.raises(OptionError, match="without aux"):
         srcad.jacobian(lambda x: (x, 1), sparse=True, has_aux=True)
     with pytest.raises(OptionError, match="without aux"):
@@ -217,7 +217,7 @@ def test_options_that_do_not_go_together_are_refused():
         srcad.jacobian(lambda x: x, mode="rev", sparse=True)
 
 
-def test_inside_a_differentiated_function_it_is_refused():
+def test_sparse_jacobian_inside_differentiated_function_rejected():
     def f(x):
         return np.sum(srcad.jacobian(programs.rows, sparse=True)(x).toarray())
 

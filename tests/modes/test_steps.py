@@ -90,7 +90,7 @@ def heard(f, *args, **options):
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_what_passes_through_steps_only_is_warned_of_once(name):
+def test_piecewise_constant_dependency_warns_once(name):
     gradient, found = heard(STEPS[name], 2.6)
 
     assert gradient == 0.0
@@ -102,11 +102,11 @@ def test_what_passes_through_steps_only_is_warned_of_once(name):
 
 
 @pytest.mark.parametrize("name", NO_STEPS)
-def test_other_zeros_are_not_warned_of(name):
+def test_other_zero_gradients_do_not_warn(name):
     assert heard(NO_STEPS[name], 2.6)[1] == []
 
 
-def test_the_argument_and_the_steps_are_named():
+def test_warning_names_argument_and_step_functions():
     def loss(w, t, n):
         return np.sum(np.where(w > t, w * w, float(int(t)))) * n
 
@@ -117,7 +117,7 @@ def test_the_argument_and_the_steps_are_named():
     assert str(warning.message).endswith("only through comparisons and 'int'")
 
 
-def test_what_was_not_named_is_not_warned_of():
+def test_no_warning_for_arguments_not_in_wrt():
     def loss(w, t):
         return np.sum(np.where(w > t, w, 0.0))
 
@@ -127,7 +127,7 @@ def test_what_was_not_named_is_not_warned_of():
         srcad.grad(loss).inspect()
 
 
-def test_reading_the_source_does_not_warn():
+def test_source_access_does_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "grad" in srcad.grad(lambda x: 2.0 * round(x)).source

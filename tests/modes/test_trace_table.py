@@ -30,7 +30,7 @@ def network(x, n, shift=0.0):
 X = np.array([0.3, 0.8])
 
 
-def test_rows_come_in_the_order_in_which_values_are_made():
+def test_trace_rows_in_evaluation_order():
     def f(x, y):
         z = x + y
         return z * x
@@ -47,7 +47,7 @@ def test_rows_come_in_the_order_in_which_values_are_made():
     assert table.result == 10.0
 
 
-def test_the_gradient_of_a_step_is_that_of_something_added_to_it():
+def test_step_gradient_equals_gradient_of_added_shift():
     table = trace_table(network, X, 4)
 
     expected = srcad.grad(network, wrt="shift")(X, 4, np.zeros(2))
@@ -56,7 +56,7 @@ def test_the_gradient_of_a_step_is_that_of_something_added_to_it():
     assert_allclose(table["x"].gradient, srcad.grad(network)(X, 4))
 
 
-def test_a_loop_has_a_row_for_each_trip():
+def test_loop_traced_with_row_per_iteration():
     rows = trace_table(network, X, 4).named("h")
 
     values = [X]
@@ -68,7 +68,7 @@ def test_a_loop_has_a_row_for_each_trip():
         assert row.op == "tanh"
 
 
-def test_a_step_that_does_not_reach_the_result_has_no_gradient():
+def test_unused_step_has_no_gradient():
     table = trace_table(network, X, 2)
 
     flags = [row for row in table if row.op == "gt"]
@@ -77,7 +77,7 @@ def test_a_step_that_does_not_reach_the_result_has_no_gradient():
     assert table["n"].value == 2
 
 
-def test_a_write_into_an_array_is_a_row_with_a_copy_of_it():
+def test_array_write_traced_with_copy():
     def f(x):
         u = np.zeros(3)
         u[1:] = x
@@ -93,7 +93,7 @@ def test_a_write_into_an_array_is_a_row_with_a_copy_of_it():
     assert second.gradient.tolist() == [0.0, 0.6, 1.6]
 
 
-def test_recursion_shows_the_calls_that_the_function_makes():
+def test_recursive_calls_traced():
     def f(x, n):
         return x if n == 0 else np.sin(f(x, n - 1))
 
@@ -108,7 +108,7 @@ def test_an_argument_may_be_a_structure():
     assert table[0].gradient == {"a": 3.0, "b": (2.0, 0.0)}
 
 
-def test_wrt_and_keywords_say_what_is_constant():
+def test_trace_with_wrt_and_keyword_arguments():
     table = trace_table(lambda x, y, k: x * y * k, 2.0, 3.0, wrt="y", k=4.0)
 
     assert [row.gradient for row in table if row.op is None] == [None, 8.0, None]
@@ -125,7 +125,7 @@ def test_a_table_prints_one_line_for_each_row():
         table["nothing"]
 
 
-def test_a_long_table_prints_its_ends_and_keeps_every_row():
+def test_long_table_abbreviated_in_print_only():
     table = trace_table(network, X, 100)
 
     lines = str(table).splitlines()
@@ -174,7 +174,7 @@ def _same(a, b):
 @pytest.mark.parametrize("seed", some(range(0, 60, 6), 1))
 @pytest.mark.parametrize("features", ["control", "all"])
 @pytest.mark.filterwarnings("ignore")
-def test_looking_changes_nothing(seed, features, tmp_path):
+def test_trace_does_not_change_results(seed, features, tmp_path):
     made = program(seed, "all") if features == "all" else program(seed)
     with loaded(made.text, tmp_path, f"traced_{seed}") as module, np.errstate(all="ignore"):
         wrt = tuple(module.WRT)

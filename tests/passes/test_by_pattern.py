@@ -70,16 +70,16 @@ def rewritten(target: Any, *args: Arg, then: Any = None, **kwargs: Arg) -> str:
         ("f(a_, b_) -> np.sin(b_) - a_", (X, Y), "t1 = sin(y); t2 = sub(t1, x); t2"),
     ],
 )
-def test_a_line_rewrites(line, args, expected):
+def test_pattern_line_rewrites_call(line, args, expected):
     assert rewritten(probe(line), *args) == expected
 
 
-def test_an_option_is_no_argument():
+def test_pattern_distinguishes_option_from_argument():
     assert rewritten(probe("f(a_) -> a_"), X, axis=ONE) != "x"
     assert rewritten(probe("f(a_, __) -> a_"), X, axis=ONE) == "x"
 
 
-def test_a_part_is_the_result_of_a_call():
+def test_pattern_matches_nested_call():
     f, g = probe("f(f(a_, b_), b_) -> a_"), probe()
 
     assert rewritten(f, X, Y, then=(f, None, Y)).endswith("; x")
@@ -87,7 +87,7 @@ def test_a_part_is_the_result_of_a_call():
     assert not rewritten(g, X, Y, then=(f, None, Y)).endswith("; x")
 
 
-def test_a_name_binds_a_result_beside_its_parts():
+def test_pattern_binds_result_and_operands():
     twice = probe("f(t_ := f(a_, b_), d_) -> a_ + t_")
     first = probe("(t_ := f(a_, b_)) -> a_ if not is_flag(t_)")
 
@@ -95,7 +95,7 @@ def test_a_name_binds_a_result_beside_its_parts():
     assert rewritten(first, X, Y) == "x"
 
 
-def test_what_is_read_again_is_not_read_once():
+def test_once_guard_fails_for_reused_value():
     f = probe("f(t_ := f(a_, b_), d_) -> a_ if once(t_)")
 
     assert rewritten(f, X, Y, then=(f, None, ONE)).endswith("; x")
@@ -107,7 +107,7 @@ def test_what_is_read_again_is_not_read_once():
     assert Rewriter().function(function) is function
 
 
-def test_the_first_line_that_fits_is_taken():
+def test_first_matching_pattern_applies():
     f = probe("f(c_, a_) -> a_", "# another", "", "f(a_, b_) -> b_ + a_")
 
     assert rewritten(f, ONE, X) == "x"
@@ -124,7 +124,7 @@ def test_the_first_line_that_fits_is_taken():
         ("a_ // b_ -> a_", "no operation"),
     ],
 )
-def test_what_is_no_rewrite_is_refused_at_once(line, complaint):
+def test_malformed_pattern_line_rejected(line, complaint):
     with pytest.raises(ValueError, match=complaint):
         probe(line)
 
@@ -138,7 +138,7 @@ def lines() -> list[Any]:
     ]
 
 
-def test_every_line_of_the_simplifier_is_whole():
+def test_simplifier_pattern_lines_well_formed():
     found = lines()
     for line in found:
         _, guard, _ = line.prepared()

@@ -23,7 +23,7 @@ def cleaned(f, *args) -> str:
     return text(verify(dce(lowered(f, *args)[0].function)))
 
 
-def test_drops_arithmetic_that_nobody_reads():
+def test_unused_arithmetic_removed():
     def f(x):
         unused = np.exp(x) * 2.0
         del unused
@@ -32,7 +32,7 @@ def test_drops_arithmetic_that_nobody_reads():
     assert "exp" not in cleaned(f, 1.0)
 
 
-def test_keeps_what_the_plain_call_would_raise():
+def test_unused_operations_that_may_raise_kept():
     def f(x, y):
         unused = math.log(x) + 1 / y
         del unused
@@ -44,7 +44,7 @@ def test_keeps_what_the_plain_call_would_raise():
     assert "truediv" in kept
 
 
-def test_keeps_effects():
+def test_side_effects_kept():
     def f(x):
         print(x)
         return x * 2.0
@@ -68,7 +68,7 @@ def _loop() -> Function:
     return Function("f", (x, n), outer.finish(made[2]))
 
 
-def test_drops_a_cycle_of_carried_values_and_idle_lists():
+def test_unused_loop_carried_cycle_and_lists_removed():
     function = _loop()
 
     (loop,) = (op for op in walk(verify(dce(function)).block) if isinstance(op, For))
@@ -77,13 +77,13 @@ def test_drops_a_cycle_of_carried_values_and_idle_lists():
     assert len(loop.outputs) == 3
 
 
-def test_keeps_the_meaning():
+def test_dce_preserves_results():
     function = _loop()
 
     assert evaluate(dce(function), 1.5, 4) == evaluate(function, 1.5, 4)
 
 
-def test_drops_the_outputs_of_a_conditional_that_nobody_reads():
+def test_unused_conditional_outputs_removed():
     def f(x):
         if x > 0:
             y, unused = np.sin(x), np.cosh(x)
@@ -98,7 +98,7 @@ def test_drops_the_outputs_of_a_conditional_that_nobody_reads():
     assert "exp" not in kept
 
 
-def test_keeps_values_that_a_transform_reads_from_inside_a_block():
+def test_values_used_from_enclosed_block_kept():
     x = Value(FLOAT, "x")
     inner = Builder()
     t = inner.call(np.sin, x)
@@ -117,7 +117,7 @@ def reverse_arm(t: Value) -> Block:
     return builder.finish(builder.call(np.cos, t))
 
 
-def test_what_has_raised_before_is_not_read_once_more():
+def test_redundant_raising_access_removed():
     """Statements that are there only to raise stood twice, and for arrays of known length."""
 
     def f(x):
@@ -138,7 +138,7 @@ def test_what_has_raised_before_is_not_read_once_more():
         g(np.ones(1))
 
 
-def test_a_read_in_one_branch_does_not_cover_the_other_branch():
+def test_raising_access_in_one_branch_not_removed_in_other():
     def f(x, c):
         if c > 0:
             x[2]

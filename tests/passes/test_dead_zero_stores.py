@@ -26,7 +26,7 @@ def columns(x):
 
 
 @pytest.mark.parametrize("f", [filled, columns])
-def test_an_array_that_is_filled_place_by_place_keeps_its_cotangent(f):
+def test_elementwise_filled_array_needs_no_zero_stores(f):
     check_grads(f, (X,))
 
     assert "= 0.0" not in srcad.grad(f).inspect(X).adjoint_source
@@ -72,5 +72,5 @@ def repeated_reads(x):
 @pytest.mark.parametrize(
     "f", [recurrence, overwritten, same_place, wrapped, repeated_reads]
 )  # fmt: skip
-def test_zeros_that_matter_stay(f):
+def test_required_zero_stores_kept(f):
     check_grads(f, (X,))

@@ -16,7 +16,7 @@ def text_for(x):
     return g.source
 
 
-def test_the_rules_whole_numbers_are_written_as_floats():
+def test_integer_literals_of_rules_emitted_as_floats():
     text = text_for(np.array([0.3, 0.7]))
 
     assert "(1.0 - " in text
@@ -24,7 +24,7 @@ def test_the_rules_whole_numbers_are_written_as_floats():
     assert "np.tanh(3 * x)" in text  # what the user has written stays
 
 
-def test_the_bits_are_the_same():
+def test_float_literals_bitwise_same_results():
     for dtype in (np.float32, np.float64):
         x = np.linspace(-1.0, 1.0, 7, dtype=dtype)
         h = np.tanh(3 * x)

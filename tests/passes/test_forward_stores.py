@@ -99,22 +99,22 @@ def stored_twice_where_it_fails(x):
     [last_is_before_first, two_rows, a_row_that_stays, added_to_twice, only_on_one_path,
      stored_twice_where_it_fails],
 )  # fmt: skip
-def test_gradients_are_right(function) -> None:
+def test_store_forwarding_gradient(function) -> None:
     assert_program(function, X)
 
 
-def test_a_factorisation_is_right() -> None:
+def test_store_forwarding_factorisation_gradient() -> None:
     assert_program(factors, A)
     check_grads(factors, (A,), order=2)
 
 
-def test_what_an_array_rounds_is_read_from_it() -> None:
+def test_rounded_store_not_forwarded() -> None:
     value, _ = srcad.value_and_grad(of_single_precision)(X)
 
     assert value == of_single_precision(X) != 0.0
 
 
-def test_an_entry_is_written_once_and_saved_once() -> None:
+def test_entry_stored_and_saved_once() -> None:
     text = srcad.grad(factors).inspect(A).adjoint_source
 
     forward, backward = text.split("for i, ", 1)
@@ -123,7 +123,7 @@ def test_an_entry_is_written_once_and_saved_once() -> None:
     assert backward.count("a_1[i, j] =") == 1
 
 
-def test_a_list_that_would_be_saved_twice_is_saved_once() -> None:
+def test_duplicate_residual_list_saved_once() -> None:
     def scaled(x):
         r = np.zeros(4)
         q = x * 1.0

@@ -40,7 +40,7 @@ def conditionals(function: Function) -> int:
     return sum(isinstance(op, If) for op in walk(function.block))
 
 
-def test_the_reverse_arm_follows_its_primal_arm() -> None:
+def test_reverse_branch_fused_with_primal_branch() -> None:
     for between in ("nothing", "independent"):
         function = two_conditionals(between)
         fused = verify(fuse(function))
@@ -50,13 +50,13 @@ def test_the_reverse_arm_follows_its_primal_arm() -> None:
             assert evaluate(fused, x) == evaluate(function, x)
 
 
-def test_what_depends_on_the_first_keeps_them_apart() -> None:
+def test_dependent_conditionals_not_fused() -> None:
     function = two_conditionals("dependent")
 
     assert conditionals(fuse(function)) == 2
 
 
-def test_an_effect_between_them_stays_in_its_place() -> None:
+def test_side_effect_between_fused_conditionals_keeps_order() -> None:
     function = two_conditionals("effect")
     fused = verify(fuse(function))
 

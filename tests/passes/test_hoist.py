@@ -23,7 +23,7 @@ def before_loop(text):
     return text.partition("for ")[0]
 
 
-def test_a_chain_of_literals_moves():
+def test_constant_chain_hoisted():
     def f(x, n):
         for _ in range(n):
             x = x * (np.sin(1) + np.exp(np.cos(0.5)))
@@ -35,7 +35,7 @@ def test_a_chain_of_literals_moves():
     assert "append" not in text
 
 
-def test_out_of_two_loops():
+def test_hoisted_out_of_two_loops():
     def f(x, n):
         for _ in range(n):
             for _ in range(n):
@@ -45,7 +45,7 @@ def test_out_of_two_loops():
     assert "np.cos(1)" in before_loop(source(f, 0.3, 2))
 
 
-def test_what_never_warns_moves():
+def test_operation_that_never_warns_hoisted():
     def f(x, a, n):
         for _ in range(n):
             x = x * np.tanh(a) + 0.1
@@ -55,7 +55,7 @@ def test_what_never_warns_moves():
 
 
 @pytest.mark.parametrize("a", [-1.0, np.inf])
-def test_what_may_warn_stays_where_there_may_be_no_trip(a):
+def test_warning_operation_not_hoisted_from_possibly_empty_loop(a):
     def f(x, a, n):
         for _ in range(n):
             x = x * np.sqrt(a) * np.sin(a)
@@ -67,7 +67,7 @@ def test_what_may_warn_stays_where_there_may_be_no_trip(a):
 
 
 @pytest.mark.parametrize("exponent", [-1.0, 400.0])
-def test_literals_that_fail_stay(exponent):
+def test_failing_constant_expression_not_hoisted(exponent):
     def f(x, n):
         for _ in range(n):
             x = x * np.float_power(0.0, exponent) * (10.0**exponent / 0.0)
@@ -78,7 +78,7 @@ def test_literals_that_fail_stay(exponent):
         assert srcad.grad(f)(2.0, 0) == 1.0
 
 
-def test_with_a_certain_trip_anything_moves():
+def test_any_operation_hoisted_from_nonempty_loop():
     def f(x, a):
         for _ in range(3):
             x = x * np.sum(np.exp(a))
@@ -87,7 +87,7 @@ def test_with_a_certain_trip_anything_moves():
     assert "np.sum(np.exp(a))" in before_loop(source(f, 0.3, np.array([0.1, -0.2])))
 
 
-def test_nothing_moves_in_front_of_what_may_fail():
+def test_not_hoisted_before_operation_that_may_raise():
     def f(x, a, items):
         for k in range(2):
             x = x * items[k]
@@ -100,7 +100,7 @@ def test_nothing_moves_in_front_of_what_may_fail():
             srcad.grad(lambda x, a: f(x / 0.0 if a[0] == 0 else x, a, (1.0, 2.0)))(1.0, np.zeros(2))
 
 
-def test_what_a_derivative_flows_through_stays():
+def test_active_operation_not_hoisted():
     def f(x, n):
         y = 1.0
         for _ in range(n):
@@ -110,7 +110,7 @@ def test_what_a_derivative_flows_through_stays():
     assert "np.tanh(x)" not in before_loop(source(f, 0.3, 3))
 
 
-def test_arrays_of_their_own_are_not_shared():
+def test_hoisting_keeps_mutable_arrays_distinct():
     def f(x, a):
         rows = []
         for k in range(3):
@@ -123,7 +123,7 @@ def test_arrays_of_their_own_are_not_shared():
     assert_close(srcad.grad(f)(0.4, a), difference(f, (0.4, a)))
 
 
-def test_arrays_that_are_returned_are_not_shared():
+def test_hoisting_keeps_returned_arrays_distinct():
     def f(x, a):
         rows = []
         for _ in range(3):
@@ -135,7 +135,7 @@ def test_arrays_that_are_returned_are_not_shared():
     assert len({id(row) for row in rows}) == 3
 
 
-def test_what_is_written_in_the_loop_stays():
+def test_use_of_array_written_in_loop_not_hoisted():
     def f(x, a):
         b = np.array(a)
         for _ in range(3):
@@ -147,7 +147,7 @@ def test_what_is_written_in_the_loop_stays():
     assert_close(srcad.grad(f)(0.4, a), difference(f, (0.4, a)))
 
 
-def test_what_is_read_anew_from_a_container_stays():
+def test_use_of_container_written_in_loop_not_hoisted():
     def f(x, table):
         for _ in range(2):
             x = x * np.tanh(table["a"])

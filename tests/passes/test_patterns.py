@@ -63,12 +63,12 @@ def test_two_slurps_in_one_sequence_are_refused():
     assert shown(match("[a__] + [b__]", "[1] + [2, 3]")) == {"a": ["1"], "b": ["2", "3"]}
 
 
-def test_a_repeated_slurp_has_to_bind_the_same():
+def test_repeated_slurp_binds_equal_sequences():
     assert match("f(xs__) + g(xs__)", "f(1, y) + g(1, y)")
     assert not match("f(xs__) + g(xs__)", "f(1, y) + g(1, z)")
 
 
-def test_what_was_bound_is_put_into_a_template():
+def test_bindings_substituted_into_template():
     found = match("def f_(a__): body__", "def g(x, y):\n    z = x\n    return z")
 
     made = filled("def f_(a__):\n    before()\n    body__", found)
@@ -89,7 +89,7 @@ def test_a_rule_rewrites(rule, text, new):
     assert rewritten(rule, text) == new
 
 
-def test_the_piece_itself_stays_as_it_is():
+def test_matched_node_not_modified():
     node = ast.parse("x * x", mode="eval").body
     found = match("a_ * a_", node)
 
@@ -100,6 +100,6 @@ def test_the_piece_itself_stays_as_it_is():
 
 
 @pytest.mark.parametrize("rule", ["x_ + 0", "a -> b -> c"])
-def test_a_rule_has_one_arrow(rule):
+def test_rewrite_rule_needs_one_arrow(rule):
     with pytest.raises(ValueError, match="pattern -> replacement"):
         sides(rule)

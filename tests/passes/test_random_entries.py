@@ -99,7 +99,7 @@ def agrees(seed: int, folder) -> str:
 
 
 @pytest.mark.parametrize("first", some(range(0, 24, 4), 1))
-def test_entries_are_right_whatever_is_read_between(first: int, tmp_path) -> None:
+def test_random_entry_access_programs_gradient(first: int, tmp_path) -> None:
     found = [agrees(seed, tmp_path) for seed in range(first, first + 4)]
 
     assert found.count("right") > 2

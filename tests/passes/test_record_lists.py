@@ -64,7 +64,7 @@ def test_the_gradient_is_right(f):
 
 
 @pytest.mark.parametrize("f", [layers, sometimes, three_deep, leaving_early])
-def test_the_innermost_loop_appends_once(f):
+def test_innermost_loop_appends_one_residual_tuple(f):
     source = srcad.grad(f, wrt=(0, 1)).inspect(W, X, 3).adjoint_source
     deepest = max(
         (line for line in source.splitlines() if ".append(" in line),
@@ -77,7 +77,7 @@ def test_the_innermost_loop_appends_once(f):
     assert sum(line.startswith(depth) and ".append(" in line for line in appends) == 1
 
 
-def test_both_halves_of_a_pullback_agree_on_the_tuples():
+def test_primal_and_adjoint_agree_on_residual_tuples():
     y, back = srcad.pullback(lambda w, x: layers(w, x, 3), W, X)
     expected = srcad.gradient(lambda w, x: layers(w, x, 3), W, X)
 
@@ -97,7 +97,7 @@ def overwritten_rows(w, x, depth):
     return np.sum(h)
 
 
-def test_a_row_that_is_overwritten_is_copied_into_the_tuple_only():
+def test_overwritten_row_copied_only_into_residual_tuple():
     source = srcad.grad(overwritten_rows, wrt=(0, 1)).inspect(W, X, 3).adjoint_source
 
     check_grads(lambda w, x: overwritten_rows(w, x, 3), (W, X), order=1)

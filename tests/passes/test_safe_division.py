@@ -12,14 +12,14 @@ from srcad.calling import cache
 from tests.transforms.checking import gradient, shown
 
 
-def test_a_division_that_the_primal_did_itself_is_left_alone():
+def test_primal_division_not_guarded():
     def f(x):
         return 2.0 / x
 
     assert "float64" not in shown(f, 3.0)
 
 
-def test_a_division_of_the_primal_in_a_loop_is_left_alone():
+def test_primal_division_in_loop_not_guarded():
     def f(a, n):
         x = a
         for _ in range(n):
@@ -45,7 +45,7 @@ def test_an_infinite_slope_is_inf(f, x, expected):
     assert type(found) is float
 
 
-def test_what_is_divided_may_be_an_array_where_its_shape_is_unknown(monkeypatch):
+def test_guarded_division_of_array_of_unknown_shape(monkeypatch):
     # The dividend in the reverse half was said to be a scalar, so that the derivative of the
     # quotient was not summed: code for lengths of any kind, taken from the ninth pattern on.
     def f(a, x):

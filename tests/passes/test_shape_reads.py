@@ -16,7 +16,7 @@ def convolved(image, kernel):
     return np.sum(out**2)
 
 
-def test_a_write_keeps_the_shape():
+def test_shape_not_saved_across_array_write():
     """``out.shape[1]`` was saved in every trip, as if what the trip has written could change it."""
     image, kernel = np.cos(np.arange(30.0)).reshape(5, 6), np.array([[1.0, -0.5], [0.3, 2.0]])
 
@@ -27,7 +27,7 @@ def test_a_write_keeps_the_shape():
     testing.check_grads(convolved, (image, kernel), order=1)
 
 
-def test_the_length_of_an_array_that_is_bound_anew_is_asked_again():
+def test_length_of_reassigned_array_reevaluated():
     def f(x):
         total, y = 0.0, x
         for _ in range(3):

@@ -129,7 +129,7 @@ def test_rewrites_of_arrays(f, args, expected):
     assert len(found.block.ops) == expected.count("(")
 
 
-def test_parts_of_what_was_just_built():
+def test_item_of_built_tuple_simplified():
     x = Value(FLOAT, "x")
     builder = Builder(half="reverse")
     pair = builder.call(build_tuple, x, Const(2.0))
@@ -141,7 +141,7 @@ def test_parts_of_what_was_just_built():
     assert found.block.ops == ()
 
 
-def test_two_contributions_to_one_place_are_one():
+def test_repeated_add_at_same_index_merged():
     x, i = Value(describe(X, (("param", "x"),), ShapeEnvironment()), "x"), Value(INT, "i")
     builder = Builder(half="reverse")
     zeros = builder.call(np.zeros_like, x)
@@ -155,7 +155,7 @@ def test_two_contributions_to_one_place_are_one():
     assert evaluate(found, X, 1).tolist() == [0.0, 3.5, 0.0]
 
 
-def test_a_run_time_helper_goes_where_types_decide():
+def test_runtime_helper_removed_when_types_decide():
     x = Value(describe(X, (("param", "x"),), ShapeEnvironment()), "x")
     builder = Builder(half="reverse")
     g = builder.call(np.sin, x)
@@ -165,19 +165,19 @@ def test_a_run_time_helper_goes_where_types_decide():
     assert text(simplify(Function("f", (x,), builder.finish(g)))).count("=") == 1
 
 
-def test_equal_calls_of_the_reverse_half_are_one():
+def test_common_subexpressions_of_reverse_half_merged():
     found = text(simplify(built(lambda x: np.sin(x) * np.cos(x) + np.sin(x), (1.5,))))
 
     assert found.count("sin(") == 1
 
 
-def test_what_is_simple_is_not_made_again():
+def test_rewriter_returns_same_function_when_unchanged():
     function = simplify(built(lambda x: np.sin(x) * np.sin(x) + 0.0, (1.5,)))
 
     assert Rewriter().function(function) is function
 
 
-def test_the_primal_is_left_alone():
+def test_primal_not_simplified():
     function = built(lambda x: 1.0 * x + 0.0 + x**2, (1.5,), half="primal")
 
     assert text(simplify(function)) == text(function)
@@ -187,7 +187,7 @@ def chosen(x, y):
     return 2.0 * np.sum(np.where(y > 0, x, 0.0) * y)
 
 
-def test_a_broadcast_that_goes_leaves_the_dtype():
+def test_removed_broadcast_preserves_dtype():
     x, y = np.linspace(-1.0, 1.0, 4), np.linspace(-2, 2, 4).astype(np.float32)
     x_bar, y_bar = srcad.gradient(chosen, x, y)
 
@@ -204,7 +204,7 @@ def shifted(x):
     return np.sum(np.log(np.sum(np.exp(x - m[:, None]), axis=1)) + 2.0 * m)
 
 
-def test_an_axis_is_added_by_an_index_and_taken_away_by_one():
+def test_expand_dims_emitted_as_index():
     source = srcad.grad(shifted).inspect(np.ones((3, 2))).adjoint_source
 
     assert "expand_dims" not in source
@@ -216,7 +216,7 @@ def ridge(s, a):
     return np.linalg.slogdet(a @ a.T + np.exp(s) * np.eye(2))[1]
 
 
-def test_what_is_multiplied_with_an_identity_is_read_from_the_diagonal():
+def test_product_with_identity_emitted_as_trace():
     assert "np.trace(" in srcad.grad(ridge).inspect(0.3, A).adjoint_source
     check_grads(ridge, (0.3, A), wrt=(0, 1), order=2)
 
@@ -225,13 +225,13 @@ def upper_diagonal(s, a):
     return np.sum(np.exp(s) * np.eye(2, k=1) * a)
 
 
-def test_ones_beside_the_diagonal_are_multiplied():
+def test_off_diagonal_identity_not_simplified_to_trace():
     # Once the sum of the diagonal itself: what else `np.eye` was given was not looked at.
     assert "np.trace(" not in srcad.grad(upper_diagonal).inspect(0.3, A @ A.T).adjoint_source
     check_grads(upper_diagonal, (0.3, A @ A.T), wrt=(0, 1))
 
 
-def test_what_a_sum_starts_from_keeps_its_sign():
+def test_negated_sum_with_initial_keeps_sign():
     def started(x):
         return np.sum(-x, initial=5.0)
 
@@ -244,7 +244,7 @@ def wide_identity(s, a):
     return np.sum(np.exp(s) * np.eye(2, 3) * a)
 
 
-def test_an_identity_that_is_not_square_is_multiplied():
+def test_non_square_identity_not_simplified_to_trace():
     assert "np.trace(" not in srcad.grad(wide_identity).inspect(0.3, A).adjoint_source
     check_grads(wide_identity, (0.3, A), wrt=(0, 1))
 
@@ -253,7 +253,7 @@ def ratios(x, y):
     return np.sum((x / y) ** 2)
 
 
-def test_a_quotient_is_divided_once():
+def test_quotient_gradient_divides_once():
     source = srcad.grad(ratios, wrt=(0, 1)).inspect(X, X + 1.0).adjoint_source
 
     assert "x_bar = 2.0 * ratio / y" in source

@@ -19,7 +19,7 @@ def largest(x, w):
     return best
 
 
-def test_entries_are_read_where_they_are_needed() -> None:
+def test_entry_access_sunk_into_branch() -> None:
     gradient = srcad.grad(largest, wrt=(0, 1))
     check_grads(largest, (X, W), wrt=(0, 1))
 
@@ -47,7 +47,7 @@ def chosen_then_stored(x):
     return np.sum(u * u)
 
 
-def test_no_array_is_copied_for_a_read_that_moved() -> None:
+def test_sunk_access_needs_no_array_copy() -> None:
     """The cotangent of v is read before its place is set to zero, and used in one arm."""
     check_grads(chosen_then_stored, (X,))
 
@@ -65,7 +65,7 @@ def chosen_and_added_to(x):
     return np.sum(u * u)
 
 
-def test_an_argument_is_read_in_the_arm_whatever_is_written() -> None:
+def test_argument_access_sunk_into_branch_despite_writes() -> None:
     check_grads(chosen_and_added_to, (X,), order=2)
 
     text = backward_of(chosen_and_added_to, X)
@@ -73,7 +73,7 @@ def test_an_argument_is_read_in_the_arm_whatever_is_written() -> None:
     assert "np.cos(x[k])" in text
 
 
-def test_a_minus_costs_nothing() -> None:
+def test_negated_contribution_subtracted() -> None:
     assert "-= " in backward_of(chosen_and_added_to, X)
     assert " = -(" not in backward_of(chosen_and_added_to, X)
 
@@ -89,5 +89,5 @@ def read_in_a_loop(x):
     return total * total
 
 
-def test_what_a_loop_reads_stays_outside_of_it() -> None:
+def test_operation_not_sunk_into_loop() -> None:
     check_grads(read_in_a_loop, (X,), order=2)

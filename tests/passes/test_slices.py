@@ -47,14 +47,14 @@ def broadcast(x, n):
 
 
 @pytest.mark.parametrize("f", [with_a_gap, overlapping])
-def test_other_slices_are_added_one_by_one(f):
+def test_non_covering_slices_added_separately(f):
     check_grads(f, (X, 4), wrt=0)
 
     assert "np.zeros_like" in srcad.grad(f).inspect(X, 4).adjoint_source
 
 
 @pytest.mark.parametrize("n", [0, 4, 6, 12, 20, -3])
-def test_other_bounds_are_joined_or_added_as_they_lie(n):
+def test_slices_with_dynamic_bounds_joined_or_added(n):
     gradient = srcad.grad(broadcast)
     gradient(X, 5)
 

@@ -22,13 +22,13 @@ def test_the_gradient_of_stores_is_right():
     check_grads(scaled_in_place, (X,))
 
 
-def test_what_is_added_to_a_place_set_to_zero_is_assigned():
+def test_add_to_zeroed_entry_emitted_as_assignment():
     source = srcad.grad(scaled_in_place).inspect(X).adjoint_source
 
     assert "= 0.0" not in source
 
 
-def test_a_minus_in_front_of_what_is_added_is_subtracted():
+def test_negated_addition_emitted_as_subtraction():
     source = srcad.grad(scaled_in_place).inspect(X).adjoint_source
 
     assert "y_bar[:k] -= 2.0 * " in source

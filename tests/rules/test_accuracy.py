@@ -72,7 +72,7 @@ def is_pole(slope, x):
 @pytest.mark.parametrize(
     "target", some(UNARY, lambda _, f: f in (np.arcsin, np.expm1, np.log10)), ids=spelling
 )
-def test_a_slope_is_exact_to_a_few_digits_of_the_last_place(target):
+def test_unary_slope_accurate_to_few_ulps(target):
     function, wrong = UNARY[target], []
     for x in POINTS:
         found = told(target, x)
@@ -114,7 +114,7 @@ MODERATE = {np.fmod, math.fmod, np.mod, np.logaddexp, np.power}
 
 
 @pytest.mark.parametrize("target", PAIRS, ids=spelling)
-def test_the_slopes_by_two_arguments_are_exact(target):
+def test_binary_slopes_accurate(target):
     scales = [s for s in SCALES if target not in MODERATE or 1e-3 < s < 1e3]
     wrong = []
     for a, b in itertools.product(scales, scales):
@@ -131,7 +131,7 @@ def test_the_slopes_by_two_arguments_are_exact(target):
 
 @pytest.mark.parametrize("target", [np.var, np.std])
 @pytest.mark.parametrize("mean", [0.0, 1e8])
-def test_the_spread_of_numbers_with_a_large_mean(target, mean):
+def test_variance_slope_with_large_mean_accurate(target, mean):
     a = mean + np.array([1.0, 2.0, 4.0])
 
     (bar,) = cotangents(target, (a,), {}, 1.0)
@@ -141,5 +141,5 @@ def test_the_spread_of_numbers_with_a_large_mean(target, mean):
     np.testing.assert_allclose(bar, want, rtol=1e-14)
 
 
-def test_every_function_of_the_sweep_has_a_rule():
+def test_accuracy_sweep_functions_have_rules():
     assert [f for f in (*UNARY, *PAIRS) if lookup(f) is None] == []

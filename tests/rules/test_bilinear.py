@@ -29,7 +29,7 @@ def alike(rng, x):
     return rng.normal(size=np.shape(x))
 
 
-def test_the_kind_has_the_products_of_the_table():
+def test_bilinear_kind_includes_table_products():
     assert {call[0] for call in PRODUCTS} >= {np.matmul, np.dot, np.kron, np.einsum, np.cross}
 
 
@@ -46,7 +46,7 @@ def test_a_product_is_linear_in_each_operand(call, rng):
 
 
 @pytest.mark.parametrize("call", PRODUCTS, ids=name_of)
-def test_the_tangent_that_follows_from_the_kind_is_the_transpose_of_the_rule(call, rng):
+def test_bilinear_tangent_is_transpose_of_rule(call, rng):
     target, args, kwargs = call
     places = factors(call)
     dots = {place: alike(rng, args[place]) for place in places}
@@ -59,7 +59,7 @@ def test_the_tangent_that_follows_from_the_kind_is_the_transpose_of_the_rule(cal
     assert flowed == pytest.approx(np.sum(y_bar * y_dot), rel=1e-9, abs=1e-12)
 
 
-def test_a_product_of_ones_own_is_differentiated():
+def test_user_bilinear_rule_gradient():
     def torque(force, arm):
         return np.asarray(force)[0] * np.asarray(arm)[1] - force[1] * arm[0]
 

@@ -26,7 +26,7 @@ def square(x):
     ],
 )
 @pytest.mark.parametrize("x", [1.5, np.array([1.0, 2.0, 3.0])], ids=repr)
-def test_a_wrong_rule_is_noticed(rule, x):
+def test_wrong_rule_detected(rule, x):
     rules.adjoint(square)(rule)
 
     with pytest.raises(AssertionError, match="the gradient is"):
@@ -53,7 +53,7 @@ def power(x, n, tol=1e-3):
     return x**n
 
 
-def test_arguments_without_an_entry_are_constants():
+def test_arguments_without_rule_entry_are_constant():
     @rules.adjoint(power)
     def power_rule(y_bar, y, x, n, tol=1e-3):
         return y_bar * n * x ** (n - 1), None
@@ -61,7 +61,7 @@ def test_arguments_without_an_entry_are_constants():
     check_rule(power, [np.array([1.5, 2.0]), 3.0, 1e-2], order=2)
 
 
-def test_a_wrong_tangent_is_noticed():
+def test_wrong_tangent_detected():
     rules.adjoint(square)(lambda y_bar, y, x: 2 * x * y_bar)
     rules.tangent(square)(lambda x_dot, y, x: 3 * x * x_dot)
 
@@ -70,7 +70,7 @@ def test_a_wrong_tangent_is_noticed():
         check_rule(square, [1.5])
 
 
-def test_modes_that_disagree_are_noticed_though_each_is_close_to_the_differences():
+def test_mode_disagreement_within_difference_tolerance_detected():
     rules.adjoint(square)(lambda y_bar, y, x: 2 * x * y_bar)
     rules.tangent(square)(lambda x_dot, y, x: 2.000001 * x * x_dot)
 
@@ -78,7 +78,7 @@ def test_modes_that_disagree_are_noticed_though_each_is_close_to_the_differences
         check_rule(square, [1.5])
 
 
-def test_a_primal_that_returns_another_value_is_noticed():
+def test_primal_with_wrong_value_detected():
     rules.adjoint(square, primal=lambda x: (x * x + 0.1, x))(
         lambda y_bar, y, saved, x: 2 * x * y_bar
     )
@@ -87,14 +87,14 @@ def test_a_primal_that_returns_another_value_is_noticed():
         check_rule(square, [1.5])
 
 
-def test_a_primal_that_returns_no_pair_is_noticed():
+def test_primal_without_pair_result_detected():
     rules.adjoint(square, primal=lambda x: x * x)(lambda y_bar, y, saved, x: 2 * x * y_bar)
 
     with pytest.raises(AssertionError, match="not a pair"):
         check_rule(square, [1.5])
 
 
-def test_what_has_no_rule_or_no_float_is_not_checked():
+def test_function_without_rule_or_float_argument_rejected():
     with pytest.raises(RuleError, match="no derivative rule"):
         check_rule(np.linalg.qr, [np.eye(2)])
     with pytest.raises(OptionError, match="no argument of 'sin'"):

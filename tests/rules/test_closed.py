@@ -70,7 +70,7 @@ def is_known(call, function):
 @pytest.mark.parametrize(
     "function", [*functions()], ids=lambda f: f"{f.__module__[12:]}.{f.__name__}"
 )
-def test_a_rule_calls_only_what_has_a_rule(function):
+def test_rule_calls_only_functions_with_rules(function):
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     body = tree.body[0].body
     calls = [n for part in body for n in ast.walk(part) if isinstance(n, ast.Call)]
@@ -83,7 +83,7 @@ def test_a_rule_calls_only_what_has_a_rule(function):
     [f for f in functions() if rules.lookup(f) is None],  # what has a rule is not read
     ids=lambda f: f"{f.__module__[12:]}.{f.__name__}",
 )
-def test_a_rule_changes_nothing_in_place(function):
+def test_rule_does_not_write_in_place(function):
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
 
     stores = [
@@ -95,7 +95,7 @@ def test_a_rule_changes_nothing_in_place(function):
     assert stores == []
 
 
-def test_every_shipped_rule_reads_its_target_s_parameters():
+def test_shipped_rules_match_target_signatures():
     """By position where NumPy takes them by position, by name where it takes them by name."""
     for row in rules.rows():
         if not row.shipped or row.kind == "nondifferentiable":

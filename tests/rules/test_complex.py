@@ -207,7 +207,7 @@ def test_the_tangent_is_that_of_the_differences(point, rng):
 
 @pytest.mark.parametrize("target", sorted(REFUSED, key=str), ids=str)
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
-def test_what_orders_numbers_is_refused_for_complex_ones(target, mode, rng):
+def test_ordering_functions_of_complex_numbers_rejected(target, mode, rng):
     call = next(call for _, call in POINTS if call[0] is target)
     _, args, kwargs = call
     f = called(target, kwargs)

@@ -55,7 +55,7 @@ def test_float32_stays_float32(call, rng):
 @pytest.mark.parametrize(
     "target", [f for f in (*UNARY, *BINARY) if f is not np.reciprocal], ids=str
 )
-def test_small_integers_are_read_as_floats(target, rng):
+def test_small_integers_converted_to_float_in_rule(target, rng):
     """The compiler hands a rule active integers as floats; the result may be an integer."""
     rank = 2 if target in BINARY else 1
     small = [np.array([2, 3, 1], np.int8)[: 3 if rank == 2 else 2] for _ in range(rank)]
@@ -81,7 +81,7 @@ def cotangents_at(target, args, y, y_bar):
 
 
 @pytest.mark.parametrize("target", UNARY, ids=str)
-def test_a_number_and_a_0d_array_give_a_number(target):
+def test_scalar_and_0d_array_give_scalar_cotangent(target):
     low, high = UNARY[target]
     x = low + 0.37 * (high - low)
 

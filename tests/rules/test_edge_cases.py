@@ -35,7 +35,7 @@ SEEDED = [
 
 
 @pytest.mark.parametrize(("target", "point", "slopes"), POINTS, ids=str)
-def test_a_number_at_a_special_point(target, point, slopes):
+def test_scalar_derivative_at_special_point(target, point, slopes):
     wanted = [float(e or 0.0) for e in (slopes if isinstance(slopes, tuple) else (slopes,))]
     for number in (float,) if is_on_numbers(target) else (float, f8):
         args = [number(x) for x in point]
@@ -45,7 +45,7 @@ def test_a_number_at_a_special_point(target, point, slopes):
             np.testing.assert_allclose([0.0 if e is None else float(e) for e in found], wanted)
 
 
-def test_special_points_are_those_of_many_rows():
+def test_special_points_cover_many_rules():
     assert len(POINTS) > 60
     assert (np.sqrt, (0,), math.inf) in POINTS
 
@@ -62,7 +62,7 @@ def test_an_array_at_a_special_point(target, args, kwargs, expected):
 
 @pytest.mark.filterwarnings("ignore:Mean of empty slice")
 @pytest.mark.parametrize("target", EMPTIES, ids=str)
-def test_of_nothing_the_gradient_is_empty(target):
+def test_gradient_of_empty_array_is_empty(target):
     with np.errstate(all="ignore"):
         (found,) = cotangents(target, (np.zeros(0),), {}, f8(1.0))
 
@@ -76,7 +76,7 @@ def test_a_seeded_array_at_a_special_point(target, args, seed, expected):
     np.testing.assert_allclose(found[0], expected)
 
 
-def test_cholesky_is_symmetrised():
+def test_cholesky_cotangent_symmetric():
     a = np.array([[2.0, 1], [1, 2]])
 
     (bar,) = cotangents(np.linalg.cholesky, (a,), {}, np.ones((2, 2)))
@@ -84,7 +84,7 @@ def test_cholesky_is_symmetrised():
     np.testing.assert_allclose(bar, bar.T)
 
 
-def test_eigenvalues_read_the_lower_triangle():
+def test_eigvalsh_cotangent_in_lower_triangle():
     a = np.array([[2.0, 1], [1, 3]])
     w = np.linalg.eigvalsh(a)
 
@@ -100,7 +100,7 @@ def test_equal_eigenvalues_have_a_derivative():
 
 
 @pytest.mark.parametrize("target", [np.linalg.eigh, np.linalg.svd], ids=str)
-def test_the_bases_of_equal_values_have_no_derivative(target):
+def test_eigenvectors_of_equal_values_have_no_derivative(target):
     first = np.array([[2.0, 0], [0, 0]])
     y_bar = (None, first) if target is np.linalg.eigh else (first, None, None)
 
@@ -116,7 +116,7 @@ def test_equal_singular_values_have_a_derivative():
     np.testing.assert_allclose(bar, np.eye(2), atol=1e-15)
 
 
-def test_singular_values_at_zero_follow_the_bases():
+def test_singular_value_gradient_at_zero_uses_bases():
     zeros = np.zeros((2, 2))
     u, _, vh = np.linalg.svd(zeros)
 
@@ -156,5 +156,5 @@ def test_the_inverse_of_a_triangle_is_the_inverse(rng):
         np.testing.assert_allclose(lower_inverse(a), np.linalg.inv(a), atol=1e-12)
 
 
-def test_an_infinite_determinant_has_a_slope_that_is_no_number():
+def test_infinite_determinant_slope_is_nan():
     assert np.all(np.isnan(grad(np.linalg.det)(np.array([[np.inf, 0.0], [0.0, 1.0]]))))

@@ -28,7 +28,7 @@ def test_a_filter_of_a_real_signal(length):
     check_grads(low_pass, (x, h), order=2 if length == 5 else 1)
 
 
-def test_a_spectrum_and_its_text():
+def test_fft_power_spectrum_generated_code():
     def power(x):
         return np.sum(np.abs(np.fft.fft(x, norm="ortho")) ** 2)
 
@@ -41,7 +41,7 @@ def test_a_spectrum_and_its_text():
 
 @pytest.mark.parametrize("transform", [np.fft.fft, np.fft.rfft, np.fft.ifft, np.fft.ihfft])
 @pytest.mark.parametrize("axis", [0, -1])
-def test_by_an_axis_that_only_the_call_knows_the_result_is_complex_too(transform, axis):
+def test_fft_along_dynamic_axis_is_complex(transform, axis):
     """Its dtype was unknown, and what is unknown is taken for real: conjugates were left out."""
 
     def f(x, k):
@@ -54,7 +54,7 @@ def test_by_an_axis_that_only_the_call_knows_the_result_is_complex_too(transform
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (9, 2), (10, 12)])
-def test_one_text_serves_what_is_cut_and_what_is_filled_up(shape):
+def test_fft_code_shared_by_truncation_and_padding(shape):
     x = np.cos(np.arange(float(np.prod(shape)))).reshape(shape)
     v = np.sin(np.arange(x.size)).reshape(shape)
 
@@ -71,7 +71,7 @@ def spectrum(x):
 SPECTRUM = srcad.grad(spectrum)
 
 
-def test_an_axis_of_a_helper_that_is_not_read():
+def test_fft_axis_from_opaque_helper():
     def f(x):
         return np.sum(np.abs(np.fft.fft(x, axis=kept()) ** 2))
 

@@ -53,7 +53,7 @@ print(*(name for name in sys.modules if "scipy" in name))
     assert printed_by(program, tmp_path) == ""
 
 
-def test_the_rules_for_scipy_wait_for_one_of_its_functions(tmp_path):
+def test_scipy_rules_loaded_on_first_use(tmp_path):
     pytest.importorskip("scipy")
     program = """
 import sys, math, numpy as np, scipy.special
@@ -76,7 +76,7 @@ def tiny_library(folder):
     (folder / "tiny_rows.py").write_text(ROWS)
 
 
-def test_the_rows_of_a_library_are_read_when_its_function_is_met(tmp_path):
+def test_library_rules_loaded_on_first_use(tmp_path):
     tiny_library(tmp_path)
     program = (
         ANNOUNCED
@@ -90,7 +90,7 @@ print(srcad.grad(lambda x: tinylib.special.soft(x) * 2.0)(1.0))
     assert printed_by(program, tmp_path) == "0.5"
 
 
-def test_the_rows_of_a_library_that_nobody_imported_are_not_read(tmp_path):
+def test_rules_of_unimported_library_not_loaded(tmp_path):
     tiny_library(tmp_path)
     program = (
         ANNOUNCED

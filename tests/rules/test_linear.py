@@ -34,7 +34,7 @@ def called(call, changed):
 
 
 @pytest.mark.parametrize("call", LINEAR, ids=name_of)
-def test_a_linear_row_is_linear_in_all_that_it_has_a_cotangent_for(call, rng):
+def test_linear_rule_is_linear_in_active_arguments(call, rng):
     places = flowing(call)
     u, v = (
         {k: [rng.normal(size=np.shape(x)) for x in leaves(a)] for k, a in places.items()}
@@ -51,7 +51,7 @@ def test_a_linear_row_is_linear_in_all_that_it_has_a_cotangent_for(call, rng):
 
 
 @pytest.mark.parametrize("target", [np.sort, np.arange, np.nansum, np.nanmean, np.nancumsum])
-def test_what_chooses_by_its_numbers_is_not_called_linear(target):
+def test_value_dependent_selection_is_not_linear(target):
     assert lookup(target).kind == "adjoint"
 
 
@@ -71,6 +71,6 @@ def test_each_helper_of_generated_code_is_handled_by_every_transform():
     assert not any(map(rules.lookup, copies))
 
 
-def test_nothing_flows_through_a_check():
+def test_runtime_checks_have_no_derivative():
     assert runtime.CHECKS.isdisjoint(ADJOINTS)
     assert runtime.real_scalar(1.0, "f") is None

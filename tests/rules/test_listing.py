@@ -7,7 +7,7 @@ from tests.rules.listing import page
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
 
 
-def test_the_page_of_rules_is_that_of_the_table(update_golden):
+def test_rule_listing_page_matches_table(update_golden):
     if update_golden:
         PAGE.write_text(page())
 

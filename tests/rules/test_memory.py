@@ -23,7 +23,7 @@ def arrays(structure):
 
 
 @pytest.mark.parametrize("call", told("fresh"), ids=name_of)
-def test_what_is_called_fresh_shares_no_memory(call):
+def test_fresh_result_shares_no_memory(call):
     target, args, kwargs = call
 
     results = arrays(target(*args, **kwargs))
@@ -34,7 +34,7 @@ def test_what_is_called_fresh_shares_no_memory(call):
 
 
 @pytest.mark.parametrize("call", told("view"), ids=name_of)
-def test_what_is_called_a_view_shows_its_argument(call):
+def test_view_result_shares_memory_with_argument(call):
     target, args, kwargs = call
     if len(arrays(args)) > 1:
         pytest.skip("a view each, in a tuple")
@@ -46,7 +46,7 @@ def test_what_is_called_a_view_shows_its_argument(call):
 
 
 @pytest.mark.parametrize("call", told("read-only view"), ids=name_of)
-def test_what_is_called_read_only_cannot_be_written(call):
+def test_read_only_result_not_writeable(call):
     target, args, kwargs = call
     result = target(*args, **kwargs)
 
@@ -54,7 +54,7 @@ def test_what_is_called_read_only_cannot_be_written(call):
 
 
 @pytest.mark.parametrize("target", [np.asarray, np.asanyarray], ids=str)
-def test_what_is_called_the_argument_is_it(target):
+def test_argument_result_is_argument(target):
     x = np.ones(3)
 
     assert memory_of(target) == "argument"
@@ -102,7 +102,7 @@ def parameters_of(target):
 @pytest.mark.parametrize(
     "target", [f for f in (*CONSTANT, *unruled()) if memory_of(f) == "fresh"], ids=str
 )
-def test_functions_without_a_derivative_are_fresh_where_they_say_so(target):
+def test_nondifferentiable_functions_declared_fresh_are_fresh(target):
     for args in GIVEN[:2] if "out" in parameters_of(target) else GIVEN:
         try:
             results = arrays(list(leaves(target(*args))))
@@ -113,7 +113,7 @@ def test_functions_without_a_derivative_are_fresh_where_they_say_so(target):
                 assert not np.shares_memory(result, other)
 
 
-def test_ones_own_row_changes_nothing_of_memory():
+def test_user_rule_override_keeps_memory_kind():
     shipped = rules.rule_for(np.trace)
     try:
         rules.linear(np.trace, override=True)(lambda y_bar, a: y_bar * np.eye(2))
@@ -123,7 +123,7 @@ def test_ones_own_row_changes_nothing_of_memory():
         rules.registry.add(shipped, True)
 
 
-def test_of_a_function_of_ones_own_nothing_is_known():
+def test_user_function_memory_kind_is_shared():
     def same(x):
         return x
 
@@ -140,7 +140,7 @@ VIEWS = [
 
 
 @pytest.mark.parametrize("turn", VIEWS)
-def test_a_write_through_any_view_is_seen(turn):
+def test_write_through_view_visible(turn):
     def f(x):
         y = x * 2.0
         turn(y)[0] = x[1] * 3.0
@@ -151,7 +151,7 @@ def test_a_write_through_any_view_is_seen(turn):
     assert_gradient(srcad.gradient, f, np.array([[0.1, 0.7], [0.4, 0.3]]))
 
 
-def test_every_view_is_written_through():
+def test_view_functions_all_tested():
     shown = {row.target for row in rules.rows() if row.memory == "view"}
 
     assert shown == {

@@ -29,7 +29,7 @@ def is_as_promised(gradient, x):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", some(BY_NAME, lambda k, _: k % 4 == 0))
-def test_gradients_of_every_rule_lie_in_the_order_of_their_arguments(name):
+def test_rule_gradients_have_memory_order_of_arguments(name):
     for call in BY_NAME[name]:
         f, operands = plain_program(call)
         wrt = tuple(range(len(operands)))
@@ -68,7 +68,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
-def test_gradients_lie_in_c_order(name, dtype):
+def test_gradients_in_c_order(name, dtype):
     f, a = PROGRAMS[name], MATRIX.astype(dtype)
 
     assert is_as_promised(srcad.grad(f)(a), a)
@@ -77,11 +77,11 @@ def test_gradients_lie_in_c_order(name, dtype):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_hessian_products_lie_in_c_order(name):
+def test_hvp_in_c_order(name):
     assert is_as_promised(srcad.hvp(PROGRAMS[name])(MATRIX, MATRIX), MATRIX)
 
 
-def test_parts_of_structures_lie_in_c_order():
+def test_structure_gradient_leaves_in_c_order():
     def f(p):
         return np.sum(p["w"].T * OTHER.T) + np.sum(p["pair"][0].T ** 2) + np.sum(p["pair"][1])
 
@@ -91,18 +91,18 @@ def test_parts_of_structures_lie_in_c_order():
     assert all(is_as_promised(bar, MATRIX) for bar in gradient["pair"])
 
 
-def test_an_argument_that_is_not_differentiated_may_lie_in_another_order():
+def test_inactive_argument_in_other_memory_order():
     gradient = srcad.grad(lambda a, b: np.sum(2.0 * a * b))
 
     assert is_as_promised(gradient(MATRIX, OTHER), MATRIX)
     assert is_as_promised(gradient(MATRIX, TURNED), MATRIX)
 
 
-def test_an_argument_in_fortran_order_has_a_gradient_in_it():
+def test_fortran_ordered_argument_gradient_in_fortran_order():
     assert is_as_promised(srcad.grad(lambda a: np.sum(a.T**2))(TURNED), TURNED)
 
 
-def test_what_is_in_order_is_not_brought_into_it():
+def test_no_redundant_ascontiguousarray():
     gradient = srcad.grad(lambda a: np.sum(np.tanh(a @ a.T) * 2.0) + np.sum(a * OTHER * a))
     gradient(MATRIX)
 

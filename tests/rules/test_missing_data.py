@@ -144,7 +144,7 @@ def differences(f, p, step=1e-4):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_entries_that_are_left_out_do_not_count(name):
+def test_nan_entries_ignored_in_gradient(name):
     f = PROGRAMS[name]
     value, gradient = srcad.value_and_grad(f)(0.7)
 
@@ -157,7 +157,7 @@ def test_entries_that_are_left_out_do_not_count(name):
     "name", ["nansum", "nansum rr", "nanmean ax", "nanvar", "nan_to_num", "where isnan", "index",
              "sqrt", "exp", "matmul"],
 )  # fmt: skip
-def test_so_it_is_in_second_derivatives(name):
+def test_nan_entries_ignored_in_second_derivative(name):
     gradient = srcad.grad(PROGRAMS[name])
 
     np.testing.assert_allclose(srcad.grad(gradient)(0.7), differences(gradient, 0.7), rtol=1e-6)
@@ -165,7 +165,7 @@ def test_so_it_is_in_second_derivatives(name):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", MASKS)
-def test_a_mask_from_outside_cuts_as_one_that_asks_for_nan(name):
+def test_external_mask_equivalent_to_isnan_mask(name):
     f = MASKS[name]
     value, gradient = srcad.value_and_grad(f)(0.7)
     second = differences(srcad.grad(f), 0.7)
@@ -179,7 +179,7 @@ def test_a_mask_from_outside_cuts_as_one_that_asks_for_nan(name):
 
 
 @pytest.mark.parametrize("mask", [present, as_list, np.array([1.0, 0.0, 1.0, 0.0]) > 0])
-def test_a_mask_that_is_an_argument_cuts(mask):
+def test_mask_argument_zeroes_gradient(mask):
     def f(x, w, mask):
         return np.sum(np.where(mask, np.sin(x * w), 0.0))
 
@@ -199,7 +199,7 @@ def test_a_list_of_booleans_is_a_mask_as_the_array_is():
     assert srcad.jvp(lambda w: np.sum(np.where(as_list, x * w, 0.0)), (0.7,), (1.0,))[1] == 4.5
 
 
-def test_what_is_also_summed_with_its_nan_is_nan():
+def test_nan_summed_without_mask_gives_nan_gradient():
     assert np.isnan(srcad.grad(lambda p: np.nansum(p * t) + np.sum(p * t))(0.7))
 
 
@@ -224,7 +224,7 @@ def test_an_infinite_cotangent_does_not_reach_missing_entries():
     assert gradient.tolist() == [np.inf, 0.0]
 
 
-def test_code_that_leaves_nothing_out_pays_nothing():
+def test_no_nan_handling_without_missing_data():
     def loss(p):
         return np.sum(np.where(p > 0, p * p, 0.0)) + np.mean(np.exp(p) * p)
 
@@ -234,7 +234,7 @@ def test_code_that_leaves_nothing_out_pays_nothing():
     assert "!= 0" not in gradient.source
 
 
-def test_branches_of_which_both_are_nan_where_the_data_are_pay_nothing():
+def test_no_nan_handling_when_both_branches_nan():
     gradient = srcad.grad(lambda p: np.sum(np.where(t > 2, p * t, p * p * t)))
     gradient(0.7)
 

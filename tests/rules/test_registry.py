@@ -26,7 +26,7 @@ def minus():
     return minus
 
 
-def test_a_row_tells_its_kind_partials_and_place():
+def test_rule_row_reports_kind_partials_and_location():
     row = rules.rule_for(np.add)
 
     assert (row.kind, row.partials) == ("derivative", ("1", "1"))
@@ -38,16 +38,16 @@ def test_a_rule_is_applied_to_an_expression():
     assert rules.rule_source(np.cos, "x") == "-np.sin(x)"
 
 
-def test_the_result_is_spelled_out_in_an_applied_rule():
+def test_applied_rule_expands_result():
     assert rules.rule_source(np.tanh, "2*u") == "1 - np.tanh(2 * u) ** 2"
     assert rules.rule_source(np.multiply, "u", "v") == ("v", "u")
 
 
-def test_local_names_are_spelled_out_in_an_applied_rule():
+def test_applied_rule_expands_local_names():
     assert rules.rule_source(np.arctan2, "u", "v")[0] == "v / np.hypot(u, v) / np.hypot(u, v)"
 
 
-def test_a_rule_that_is_no_formula_is_not_applied():
+def test_rule_source_of_non_formula_rejected():
     with pytest.raises(RuleError, match="not a single formula"):
         rules.rule_source(operator.abs, "x")
     with pytest.raises(RuleError, match="'adjoint'"):
@@ -59,7 +59,7 @@ def test_a_function_without_a_rule_is_named():
         rules.rule_for(np.unique)
 
 
-def test_a_rule_for_a_function_of_ones_own_is_found(minus):
+def test_user_function_rule_registered(minus):
     before = rules.version()
 
     @rules.adjoint(minus)
@@ -79,7 +79,7 @@ def test_a_lambda_is_a_rule(minus):
     assert rules.rule_for(minus).function(2.0, None, None) == (2.0, -2.0)
 
 
-def test_a_rule_with_too_few_entries_is_refused_where_it_stands(minus):
+def test_rule_with_too_few_entries_rejected_with_location(minus):
     with pytest.raises(RuleError, match="Gradient is not a tuple of length 2") as caught:
 
         @rules.adjoint(minus)
@@ -130,16 +130,16 @@ def test_further_arguments_have_one_entry_each():
     assert row.entry(3) == (1, 2)
 
 
-def test_a_position_beyond_the_parameters_has_no_entry():
+def test_position_beyond_parameters_has_no_rule_entry():
     assert rules.rule_for(np.sin).entry(1) is None
 
 
-def test_an_active_name_that_is_no_parameter_is_refused(minus):
+def test_unknown_active_parameter_name_rejected(minus):
     with pytest.raises(RuleError, match="'c' is no parameter"):
         rules.adjoint(minus, active=("c",))(lambda y_bar, y, a, b: y_bar)
 
 
-def test_a_class_is_no_rule(minus):
+def test_class_as_rule_rejected(minus):
     with pytest.raises(RuleError, match="need a function definition") as caught:
 
         @rules.adjoint(minus)
@@ -149,7 +149,7 @@ def test_a_class_is_no_rule(minus):
     assert HERE in str(caught.value)
 
 
-def test_a_class_has_no_rule():
+def test_rule_decorator_on_class_rejected():
     with pytest.raises(RuleError, match="need a function definition") as caught:
 
         @rules.adjoint
@@ -164,12 +164,12 @@ def test_a_rule_needs_the_cotangent(minus):
         rules.adjoint(minus)(lambda y_bar: y_bar)
 
 
-def test_a_linear_rule_does_not_read_the_result(minus):
+def test_linear_rule_using_result_rejected(minus):
     with pytest.raises(RuleError, match="no keyword-only 'y'"):
         rules.linear(minus)(lambda y_bar, a, *, y: y)
 
 
-def test_a_shipped_rule_is_replaced_only_on_purpose():
+def test_shipped_rule_replaced_only_with_override():
     shipped = rules.rule_for(np.cos)
 
     with pytest.raises(RuleError, match="override=True"):
@@ -185,14 +185,14 @@ def test_a_shipped_rule_is_replaced_only_on_purpose():
     assert rules.rule_for(np.cos).shipped
 
 
-def test_ones_own_rule_is_replaced_freely(minus):
+def test_user_rule_replaced_without_override(minus):
     rules.linear(minus)(lambda y_bar, a, b: (y_bar, y_bar))
     rules.linear(minus)(lambda y_bar, a, b: (y_bar, -y_bar))
 
     assert rules.rule_for(minus).function(1.0, 0, 0) == (1.0, -1.0)
 
 
-def test_a_tangent_joins_the_row(minus):
+def test_tangent_added_to_existing_rule(minus):
     rules.adjoint(minus)(lambda y_bar, y, a, b: (y_bar, -y_bar))
 
     @rules.tangent(minus)
@@ -202,7 +202,7 @@ def test_a_tangent_joins_the_row(minus):
     assert rules.rule_for(minus).tangent is forwards
 
 
-def test_a_tangent_needs_a_row(minus):
+def test_tangent_without_rule_rejected(minus):
     with pytest.raises(RuleError, match="a tangent could be added to"):
         rules.tangent(minus)(lambda a_dot, b_dot, y, a, b: a_dot - b_dot)
 
@@ -216,18 +216,18 @@ def test_nondifferentiable_is_a_decorator():
     assert rules.rule_for(steps).location.startswith(HERE)
 
 
-def test_a_rule_is_for_some_function():
+def test_rule_without_target_rejected():
     with pytest.raises(RuleError, match="at least one function"):
         rules.derivative()
 
 
-def test_what_cannot_be_hashed_has_no_rule():
+def test_unhashable_object_has_no_rule():
     assert rules.lookup([]) is None
     with pytest.raises(RuleError, match="not for 3"):
         rules.derivative(3)
 
 
-def test_a_missing_partial_is_declared_not_nan():
+def test_missing_partial_is_no_partial_marker():
     partials = rules.rule_for(np.ldexp).function(1.5, 2)
 
     assert partials[1] is rules.NO_PARTIAL
@@ -243,7 +243,7 @@ LATE = rules.NoPartial("it is read from a table")
         lambda y_bar, a, b: tuple(rules.NoPartial() for _ in (a, b)),
     ],
 )
-def test_a_marker_that_a_rule_makes_itself_is_refused_where_the_rule_stands(minus, rule):
+def test_inline_no_partial_marker_rejected_with_location(minus, rule):
     with pytest.raises(RuleError, match="makes a NoPartial when it is called") as caught:
         rules.linear(minus)(rule)
 
@@ -251,23 +251,23 @@ def test_a_marker_that_a_rule_makes_itself_is_refused_where_the_rule_stands(minu
     assert "MISSING = NoPartial(...)" in str(caught.value)
 
 
-def test_a_marker_with_a_name_is_accepted(minus):
+def test_named_no_partial_marker_accepted(minus):
     rules.linear(minus)(lambda y_bar, a, b: (y_bar, LATE))
 
     assert rules.rule_for(minus).function(1.0, 2.0, 3.0) == (1.0, LATE)
 
 
-def test_no_rule_of_ours_makes_a_marker_itself():
+def test_shipped_rules_create_no_inline_markers():
     for row in rules.rows():
         if row.function is not None:
             refuse_markers_inside(row.function, row.place)
 
 
-def test_the_room_is_public():
+def test_rules_module_is_public():
     assert srcad.rules is rules
 
 
-def test_a_function_has_one_row_of_ours():
+def test_duplicate_shipped_rule_rejected():
     # Which of two would count was a matter of which file was read last.
     row = rules.rule_for(np.add)
 
@@ -275,7 +275,7 @@ def test_a_function_has_one_row_of_ours():
         registry.add(row, False)
 
 
-def test_a_row_of_the_users_stays_when_its_topic_is_read_later(tmp_path):
+def test_user_override_survives_lazy_topic_loading(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "import numpy as np, srcad\n"

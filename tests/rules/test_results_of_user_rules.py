@@ -117,7 +117,7 @@ def assert_slopes(f, x):
         assert found[place] == pytest.approx((ahead - behind) / 2e-6, rel=1e-6, abs=1e-6)
 
 
-def test_wrong_number_of_items_raises_what_python_raises():
+def test_unpacking_wrong_number_of_items_raises_value_error():
     def f(x):
         a, b, c = square(x)
         return a + b + c
@@ -126,7 +126,7 @@ def test_wrong_number_of_items_raises_what_python_raises():
         srcad.grad(f)(np.ones(2))
 
 
-def test_loop_over_a_result_is_refused_with_the_way_that_works():
+def test_loop_over_user_rule_result_error_suggests_array():
     with pytest.raises(UnsupportedTypeError, match=r"np\.array\(\.\.\.\)"):
         srcad.grad(lambda x: sum([np.sum(row) for row in square(x)]))(A)
 

@@ -46,14 +46,14 @@ b = np.array([1.0, -2.0, 0.5])
 
 
 @pytest.mark.parametrize("twice", [False, True])
-def test_what_the_primal_saves_reaches_the_rule(solving, twice):
+def test_primal_residual_passed_to_rule(solving, twice):
     def f(A, b):
         return np.sum(np.sin(solve(A, b**2, twice=twice)))
 
     check_grads(f, (A, b), order=1, modes=("rev",))
 
 
-def test_the_saving_form_runs_once_and_only_for_a_derivative(solving):
+def test_saving_primal_runs_once_when_active(solving):
     def f(b):
         return np.sum(solve(A, b) ** 2) + np.sum(solve(A, np.ones(3)))
 
@@ -66,7 +66,7 @@ def test_the_saving_form_runs_once_and_only_for_a_derivative(solving):
     assert sorted(CALLS) == ["saving", "solve"]
 
 
-def test_a_loop_keeps_what_each_trip_saves(solving):
+def test_loop_keeps_primal_residual_per_iteration(solving):
     def f(A, b):
         for _ in range(3):
             b = solve(A, b) + b
@@ -120,7 +120,7 @@ def test_forward_mode_transposes_the_rule(solving):
     assert np.allclose(y_dot, want)
 
 
-def test_forward_mode_takes_the_tangent(solving):
+def test_forward_mode_uses_tangent_rule(solving):
     @rules.tangent(solve)
     def solve_tangent(A_dot, b_dot, y, A, b, *, twice=False):
         CALLS.append("tangent")
@@ -131,7 +131,7 @@ def test_forward_mode_takes_the_tangent(solving):
     assert np.allclose(y_dot, np.linalg.solve(A, -(A + 1.0) @ y))
 
 
-def test_a_rule_that_cannot_be_transposed_asks_for_a_tangent():
+def test_non_transposable_rule_error_suggests_tangent():
     def unknown(x):
         return np.polyfit(np.arange(3.0), x, 1)
 
@@ -159,7 +159,7 @@ def total(A, b):
 
 
 @pytest.mark.parametrize("second", SECOND)
-def test_a_second_derivative_through_what_is_saved_is_refused(solving, second):
+def test_second_derivative_through_residual_rejected(solving, second):
     """What is saved depends on the argument, and no rule says how."""
     with pytest.raises(UnsupportedTypeError, match="second derivative needs that of what"):
         second(b)
@@ -169,7 +169,7 @@ def product(a, b):
     return a * b
 
 
-def test_a_second_derivative_that_does_not_read_what_is_saved_is_right():
+def test_second_derivative_independent_of_residual():
     rules.adjoint(product, primal=lambda a, b: (a * b, "unused"))(
         lambda y_bar, y, saved, a, b: (y_bar * b, y_bar * a)
     )
@@ -192,7 +192,7 @@ def test_a_saving_rule_is_checked(solving):
     check_rule(solve, (A, b), kwargs={"twice": True})
 
 
-def test_what_a_saving_rule_reads_is_said():
+def test_saving_rule_signature_error_message():
     with pytest.raises(RuleError, match=r"f\(y_bar, y, saved, \*params\)"):
         rules.adjoint(product, primal=lambda a, b: (a * b, None))(lambda y_bar, y: None)
     with pytest.raises(RuleError, match="callable"):

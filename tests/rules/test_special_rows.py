@@ -31,13 +31,13 @@ def test_a_cast_keeps_the_shape_of_one_entry():
 @pytest.mark.parametrize(
     "call", [(np.astype, (A, int)), (np.asarray, (A, np.int64)), (np.array, (A, bool))], ids=str
 )
-def test_a_cast_to_integers_cuts_the_derivative(call):
+def test_cast_to_integer_has_no_derivative(call):
     target, args = call
 
     assert cotangents(target, args, {}, np.ones(4))[0] is None
 
 
-def test_an_overwritten_place_gets_no_cotangent():
+def test_overwritten_entry_gets_no_cotangent():
     array_bar, _, value_bar = cotangents(updated, (A, slice(1, 3), 0.5), {}, A + 1)
 
     np.testing.assert_array_equal(array_bar, [1, 0, 0, 4])
@@ -84,11 +84,11 @@ def test_a_missing_partial_gives_its_reason(target):
     ],
     ids=str,
 )  # fmt: skip
-def test_what_has_no_rule_in_this_form_says_so(target, args, kwargs):
+def test_unsupported_call_form_returns_no_partial(target, args, kwargs):
     assert isinstance(cotangents(target, args, kwargs, 1.0)[0], rules.NoPartial)
 
 
-def test_the_full_bases_of_a_wide_matrix_have_no_rule():
+def test_full_svd_bases_of_wide_matrix_have_no_rule():
     y_bar = (np.ones((3, 3)), None, None)
 
     (bar,) = cotangents(np.linalg.svd, (np.arange(12.0).reshape(3, 4) ** 2,), {}, y_bar)
@@ -107,7 +107,7 @@ def test_the_full_bases_of_a_wide_matrix_have_no_rule():
     ],
     ids=str,
 )  # fmt: skip
-def test_only_arrays_of_positions_may_repeat(type_, expected):
+def test_only_index_arrays_may_repeat(type_, expected):
     assert of_type_may_repeat(type_) is expected
 
 
@@ -125,7 +125,7 @@ def test_float_is_a_type_of_number():
 
 @pytest.mark.parametrize("f", [np.sum, np.prod, np.max, np.min, np.ptp, np.nansum, np.nanmax])
 @pytest.mark.parametrize("options", [{"axis": 0}, {"axis": -1}, {"axis": 0, "keepdims": True}])
-def test_a_number_may_be_reduced_over_an_axis_that_it_has_not(f, options):
+def test_scalar_reduced_over_axis_zero_gradient(f, options):
     """NumPy reduces a number by axis 0 or -1; its cotangent got an axis and did not fit."""
     x = np.array([0.3, 0.7])
 

@@ -29,7 +29,7 @@ CHOSEN = [*cases()] if ASKED == "all" else drawn(np.random.default_rng(int(ASKED
 @pytest.mark.parametrize(
     "case", some(CHOSEN, lambda k, _: ASKED == "all" or k % 3 == 0), ids=lambda case: case.name
 )
-def test_an_option_means_the_same_however_it_is_written(case, rng):
+def test_option_spellings_equivalent(case, rng):
     with np.errstate(all="ignore"):
         found = outcome(case, rng)
 
@@ -39,7 +39,7 @@ def test_an_option_means_the_same_however_it_is_written(case, rng):
 @pytest.mark.parametrize(
     "case", some(CHOSEN, lambda k, _: ASKED == "all" or k % 12 == 1), ids=lambda case: case.name
 )
-def test_so_it_does_for_tangents_and_second_derivatives(case, rng):
+def test_option_spellings_equivalent_for_tangents_and_second_order(case, rng):
     with np.errstate(all="ignore"):
         found = outcome_twice(case, rng)
 
@@ -208,7 +208,7 @@ def points_at_a_helper_s_positions(x):
         ]
     )
 )
-def test_an_option_that_only_the_call_knows(program):
+def test_dynamic_option_gradient(program):
     f, *args = program
 
     value, bar = srcad.value_and_grad(f)(*args)
@@ -217,7 +217,7 @@ def test_an_option_that_only_the_call_knows(program):
     assert_close(bar, difference(f, tuple(args)), rtol=1e-6, atol=1e-7)
 
 
-def test_what_has_no_formula_raises_where_the_call_asks_for_it():
+def test_unsupported_dynamic_option_raises_at_call():
     def f(x, name):
         return np.sum(np.sin(np.reshape(x, (9, 3), order=kept(name))))
 
@@ -225,7 +225,7 @@ def test_what_has_no_formula_raises_where_the_call_asks_for_it():
         srcad.grad(f)(X, "order")
 
 
-def test_subscripts_that_only_the_call_knows_are_refused_where_they_are_used():
+def test_dynamic_einsum_subscripts_rejected_with_location():
     def f(x):
         return np.sum(np.einsum(kept("text"), x, W[0]))
 
@@ -237,7 +237,7 @@ def test_subscripts_that_only_the_call_knows_are_refused_where_they_are_used():
     assert info.value.where.file == __file__
 
 
-def test_a_refusal_names_the_function_and_not_the_inside_of_its_rule():
+def test_rejection_names_numpy_function_not_rule_internals():
     def f(x):
         return np.sum(np.kron(np.reshape(x, kept("whole")), W))
 
@@ -262,7 +262,7 @@ def test_a_refusal_names_the_function_and_not_the_inside_of_its_rule():
         lambda k, _: k in (0, 5),
     ),
 )
-def test_a_second_derivative_by_an_option_that_only_the_call_knows(f):
+def test_dynamic_option_second_derivative(f):
     gradient, step = srcad.grad(f), 1e-5
 
     found = srcad.grad(lambda x: np.sum(gradient(x) * W))(X)
@@ -317,7 +317,7 @@ def test_transforms_along_axes_of_an_array_have_their_second_derivative():
     assert_close(found, srcad.grad(lambda x: np.sum(srcad.grad(g)(x) ** 2))(x))
 
 
-def test_what_holds_for_the_numbers_in_a_list_is_asked_of_them():
+def test_global_list_option_values_checked_per_call():
     def f(x):
         return np.sum(np.sin(np.fft.irfftn(x, STEPS, (1,))))
 

@@ -20,7 +20,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_stretched_axis_has_the_cotangent_of_each_entry(name):
+def test_broadcast_axis_cotangent_summed(name):
     f, *args = PROGRAMS[name]
 
     assert_gradient(gradient, f, *args)

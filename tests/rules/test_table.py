@@ -34,7 +34,7 @@ def test_every_row_that_comes_with_srcad_has_samples():
     assert [rules.registry.qualified_name(row.target) for row in ROWS if row.samples is None] == []
 
 
-def test_a_row_without_samples_would_be_seen():
+def test_rule_without_samples_detected():
     def plain(x):
         return x
 

@@ -71,7 +71,7 @@ def meanwhile(begun, *functions):
     return threads
 
 
-def test_a_child_compiles_what_its_parent_was_compiling(slow):
+def test_forked_child_compiles_function_parent_was_compiling(slow):
     threads = meanwhile(slow, square, square)
 
     assert forked(lambda: grad(square)(3.0) == 6.0)
@@ -79,7 +79,7 @@ def test_a_child_compiles_what_its_parent_was_compiling(slow):
         thread.join()
 
 
-def test_a_child_compiles_something_else(slow):
+def test_forked_child_compiles_other_function(slow):
     threads = meanwhile(slow, cube)
 
     assert forked(lambda: grad(fourth)(2.0) == 32.0)
@@ -87,7 +87,7 @@ def test_a_child_compiles_something_else(slow):
         thread.join()
 
 
-def test_a_fork_does_not_wait_forever(slow, monkeypatch):
+def test_fork_waits_at_most_timeout(slow, monkeypatch):
     monkeypatch.setattr(locks, "PATIENCE", 0.01)
     threads = meanwhile(slow, fifth, fifth)
     child = os.fork()
@@ -100,7 +100,7 @@ def test_a_fork_does_not_wait_forever(slow, monkeypatch):
         thread.join()
 
 
-def test_the_parent_compiles_after_a_fork_and_so_does_a_child_of_a_child(slow):
+def test_parent_and_grandchild_compile_after_fork(slow):
     assert forked(lambda: forked(lambda: grad(fourth)(2.0) == 32.0))
     assert grad(cube)(2.0) == 12.0
 
@@ -157,7 +157,7 @@ print(failed)
 
 
 @pytest.mark.parametrize("count", [60, 4, 3])  # what is loaded first is loaded by the first ones
-def test_no_child_hangs_that_is_forked_while_two_threads_compile(count):
+def test_child_forked_during_compilation_does_not_hang(count):
     program = FORKS.replace("COUNT", str(count))
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
@@ -166,7 +166,7 @@ def test_no_child_hangs_that_is_forked_while_two_threads_compile(count):
     assert ran.stdout == "[]\n", ran.stderr
 
 
-def test_an_import_waits_for_a_fork_and_a_fork_for_an_import():
+def test_import_and_fork_exclude_each_other():
     order = []
 
     def imports():
@@ -183,7 +183,7 @@ def test_an_import_waits_for_a_fork_and_a_fork_for_an_import():
     thread.join()
 
 
-def test_an_import_inside_another_does_not_wait():
+def test_nested_import_lock_is_reentrant():
     with locks.importing, locks.importing:
         assert forked(lambda: grad(cube)(2.0) == 12.0)
     assert not locks._IMPORTING

@@ -288,7 +288,7 @@ def names_at(place, part):
 
 @pytest.mark.parametrize("part", some(range(5), 1))
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
-def test_a_hostile_name_is_read_as_that_name_and_never_run(place, part):
+def test_hostile_name_never_executed(place, part):
     wrong = []
     for name in names_at(place, part):
         f, args = place(name)
@@ -311,7 +311,7 @@ def test_a_hostile_name_is_read_as_that_name_and_never_run(place, part):
     assert not wrong
 
 
-def test_most_names_are_no_reason_to_refuse():
+def test_unusual_names_accepted():
     for place in (reads_an_attribute, sets_an_attribute, calls_a_method, reads_a_key):
         for name in NAMES:
             f, args = place(name)
@@ -320,7 +320,7 @@ def test_most_names_are_no_reason_to_refuse():
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_a_refusal_shows_a_name_without_running_it(name):
+def test_error_message_quotes_hostile_name(name):
     f = written("def f(x):\n    return x * x\n")
     RAN.clear()
 
@@ -331,7 +331,7 @@ def test_a_refusal_shows_a_name_without_running_it(name):
     assert quoted(name) in str(caught.value)
 
 
-def test_a_remedy_to_paste_holds_no_code_of_others():
+def test_suggested_remedy_contains_no_injected_code():
     h = eval("lambda x: x * x")
     h.__name__ = h.__qualname__ = "f)\nimport os  #"
     f = written("def f(x):\n    return h(x)\n", h=h)
@@ -342,7 +342,7 @@ def test_a_remedy_to_paste_holds_no_code_of_others():
     assert not any("import os" in remedy for remedy in caught.value.help)
 
 
-def test_a_parameter_that_no_def_can_have_is_refused():
+def test_invalid_parameter_identifier_rejected():
     f, args = names_a_parameter("x): RAN.append(1) #")
 
     with pytest.raises(SourceUnavailableError, match="made by a program"):
@@ -352,7 +352,7 @@ def test_a_parameter_that_no_def_can_have_is_refused():
 @pytest.mark.parametrize(
     "name", ["_next", "_type", "_run", "_found", "_missing", "_k1", "bind", "_fits", "_getattr"]
 )
-def test_a_function_may_have_a_name_that_the_dispatcher_uses(name):
+def test_function_named_like_dispatcher_internal(name):
     f = written(f"def {name}(x, k=2.0):\n    return x * x * k\n", name)
 
     assert srcad.grad(f)(3.0) == 12.0
@@ -388,7 +388,7 @@ LOOK_ALIKE = {
 
 
 @pytest.mark.parametrize("keys", LOOK_ALIKE.values(), ids=LOOK_ALIKE)
-def test_keys_that_look_alike_are_told_apart(keys):
+def test_similar_unicode_keys_distinguished(keys):
     body = (
         "def f(x):\n    return x * d[a] * x + d[b] * x\n"
         "def g(d):\n    return d[a] * d[a] * d[b]\n"
@@ -404,7 +404,7 @@ def test_keys_that_look_alike_are_told_apart(keys):
     assert list(srcad.grad(space["g"])(d).values()) == [20.0, 4.0]
 
 
-def test_a_member_of_an_enum_of_texts_names_an_attribute():
+def test_string_enum_member_as_attribute_name():
     class Name(str, enum.Enum):
         SCALE = "scale"
 
@@ -413,14 +413,14 @@ def test_a_member_of_an_enum_of_texts_names_an_attribute():
     assert srcad.grad(f)(3.0) == 12.0
 
 
-def test_a_name_of_an_attribute_is_a_text():
+def test_non_string_attribute_name_raises_type_error():
     f = written("def f(x):\n    return x * getattr(x, 3)\n")
 
     with pytest.raises(TypeError, match="attribute name must be string, not 'int'"):
         srcad.grad(f)(3.0)
 
 
-def test_checks_take_results_with_hostile_keys():
+def test_check_grads_of_result_with_hostile_keys():
     for name in NAMES:
         f = written("def f(x):\n    return {n: x * x, 'b': x}\n", n=name)
         RAN.clear()
@@ -430,7 +430,7 @@ def test_checks_take_results_with_hostile_keys():
         assert not RAN
 
 
-def test_every_text_for_code_is_a_name_or_a_literal():
+def test_code_fragments_are_names_or_literals():
     for name in NAMES:
         RAN.clear()
         o = box(plain(name), 7.0)

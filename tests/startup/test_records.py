@@ -58,7 +58,7 @@ def test_wrong_calls_raise(call):
         call()
 
 
-def test_later_instances_are_like_the_first():
+def test_later_record_instances_equal_first():
     @dataclass(frozen=True)
     class Many(Base):
         c: list = field(default_factory=list)
@@ -83,11 +83,11 @@ def test_equality_hash_and_repr():
     assert len({Loose(1), Loose(1)}) == 2
 
 
-def test_what_a_class_defines_itself_stays():
+def test_record_keeps_user_defined_methods():
     assert (repr(Own(1)), hash(Own(1)), Own(1) == Own(2)) == ("own", 1, True)
 
 
-def test_frozen_means_frozen():
+def test_frozen_record_rejects_assignment():
     with pytest.raises(dataclasses.FrozenInstanceError):
         Base(1).a = 2
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -95,7 +95,7 @@ def test_frozen_means_frozen():
     Loose(1).x = 3
 
 
-def test_the_tools_of_dataclasses_work():
+def test_dataclasses_functions_accept_records():
     assert dataclasses.replace(Named(1), b=9) == Named(1, 9)
     assert [f.name for f in dataclasses.fields(Named)] == ["a", "b", "c", "d"]
     assert dataclasses.is_dataclass(Base)
@@ -124,7 +124,7 @@ def test_copying_and_pickling():
     assert copy.deepcopy(Base(1)) == Base(1)
 
 
-def test_replaces_fields_and_forgets_what_was_computed_once():
+def test_replace_discards_cached_properties():
     @dataclass(frozen=True)
     class Sum:
         a: int

@@ -26,7 +26,7 @@ def loop_of(f, *args) -> For:
     return next(op for op in walk(function.block) if isinstance(op, For))
 
 
-def test_activities_of_structures_meet_leaf_by_leaf():
+def test_structure_activities_intersect_per_leaf():
     pair = fully_active(TupleOf((FLOAT, BOOL, ListOf(FLOAT))))
 
     assert pair == (True, False, True)
@@ -35,7 +35,7 @@ def test_activities_of_structures_meet_leaf_by_leaf():
     assert both(pair, (False, True, False)) is False
 
 
-def test_only_what_depends_on_the_input_and_reaches_the_result_is_active():
+def test_active_variables_depend_on_input_and_reach_result():
     def f(x, n):
         y = np.sin(x)
         idle = np.cos(x)
@@ -47,14 +47,14 @@ def test_only_what_depends_on_the_input_and_reaches_the_result_is_active():
     assert active_names(f, 1.5, 3) == {"x", "y"}
 
 
-def test_an_index_a_count_and_a_shape_are_no_path():
+def test_index_count_and_shape_carry_no_activity():
     def f(x, n):
         return x[n] * np.ones(n + 1)[0] * x.shape[0]
 
     assert active_names(f, np.ones(3), 1) == {"x"}
 
 
-def test_a_swap_makes_both_names_active():
+def test_swapped_variables_both_active():
     def f(a, b, n):
         for _ in range(n):
             a, b = b, a
@@ -63,7 +63,7 @@ def test_a_swap_makes_both_names_active():
     assert {"a", "b"} <= active_names(f, 1.0, 2.0, 3)
 
 
-def test_a_name_bound_on_one_path_may_be_unbound():
+def test_variable_assigned_on_one_path_may_be_unbound():
     def f(x):
         if x > 0:
             y = x * 2.0
@@ -76,7 +76,7 @@ def test_a_name_bound_on_one_path_may_be_unbound():
     assert any(v.hint == "y" for v in possibly_undefined(function.block))
 
 
-def test_a_tag_that_only_continues_is_no_exit():
+def test_continue_tag_is_not_loop_exit():
     def f(x):
         s = 0.0
         for v in x:
@@ -97,7 +97,7 @@ def test_a_tag_that_only_continues_is_no_exit():
     assert may_exit(loop_of(g, np.ones(3)))
 
 
-def test_enumerate_and_arrays_of_one_length_end_together():
+def test_enumerate_and_zip_share_iteration_count():
     def f(x, y):
         s = 0.0
         for i, (v, w) in enumerate(zip(x, y)):

@@ -79,5 +79,5 @@ PROGRAMS: list[tuple[Any, ...]] = [
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_a_counter_counts_down_while_a_backward_loop_is_undone(program: tuple[Any, ...]) -> None:
+def test_counter_decremented_when_reversing_backward_loop(program: tuple[Any, ...]) -> None:
     assert_program(*program)

@@ -7,7 +7,7 @@ from srcad import hessian, jacfwd, jacrev
 from tests.blocks import assert_jacobian
 
 
-def test_factors_meet_before_they_meet_the_directions():
+def test_scalar_factors_combined_before_batched_directions():
     def f(x):
         return 2.0 * x * 3.0 / 7.0 - np.sin(x * x[0] * 4.0)
 
@@ -19,7 +19,7 @@ def test_factors_meet_before_they_meet_the_directions():
     assert_jacobian(f, np.array([0.3, 0.5, -1.0]))
 
 
-def test_terms_of_one_value_are_added_by_their_factors():
+def test_terms_of_same_value_combined_by_coefficient():
     def f(x):
         return x * np.sin(x) - np.exp(x) / x + x
 
@@ -31,7 +31,7 @@ def test_terms_of_one_value_are_added_by_their_factors():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_factors_of_another_precision_stay_apart(dtype):
+def test_factors_of_different_precision_not_combined(dtype):
     low, high = np.float32(1.0) / np.float32(3.0), np.float64(1.0) / 3.0
 
     def f(x):
@@ -45,7 +45,7 @@ def test_factors_of_another_precision_stay_apart(dtype):
 
 
 @pytest.mark.filterwarnings("error")
-def test_integers_are_no_factors_of_each_other():
+def test_integer_factors_not_combined():
     def f(x, n):
         return x * n * n
 
@@ -54,7 +54,7 @@ def test_integers_are_no_factors_of_each_other():
     np.testing.assert_array_equal(np.diag(found), 2.0**80)
 
 
-def test_a_quotient_of_python_numbers_that_vanish_does_not_raise():
+def test_zero_python_number_quotient_does_not_raise():
     def f(x, a, b):
         return x * a / (b * np.ones(2))[0] if b else x * a
 
@@ -67,7 +67,7 @@ def test_a_quotient_of_python_numbers_that_vanish_does_not_raise():
 
 
 @pytest.mark.parametrize("derive", [jacfwd, jacrev])
-def test_einstein_sums_take_all_directions_in_one_call(derive):
+def test_einsum_batches_all_directions(derive):
     k = np.arange(24.0).reshape(2, 3, 4)
 
     def f(x):
@@ -81,7 +81,7 @@ def test_einstein_sums_take_all_directions_in_one_call(derive):
     assert_jacobian(f, x)
 
 
-def test_an_array_of_a_list_takes_all_directions_in_one_call():
+def test_array_of_list_batches_all_directions():
     def f(x):
         rows = []
         for v in x:
@@ -104,7 +104,7 @@ def test_an_array_of_a_list_takes_all_directions_in_one_call():
     assert columns.source.count("for ") == 1
 
 
-def test_a_diagonal_matrix_takes_all_directions_in_one_call():
+def test_diag_batches_all_directions():
     def f(x):
         return np.linalg.solve(np.eye(3) + np.diag(x), x)
 

@@ -19,7 +19,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-def test_an_active_argument_of_which_the_rule_says_nothing_is_refused(name: str) -> None:
+def test_active_argument_missing_from_rule_rejected(name: str) -> None:
     with pytest.raises(MissingRuleError, match="no derivative for argument"):
         srcad.grad(UNKNOWN[name])(1.5, X)
 
@@ -51,7 +51,7 @@ def grown_list(a, x):
     return np.sum(np.sin(rows)) + np.mean(rows)
 
 
-def test_so_do_the_numbers_in_a_list_that_has_grown() -> None:
+def test_grown_list_operand_cotangents() -> None:
     testing.check_grads(grown_list, (1.5, X), wrt=(0, 1), order=1)
 
 
@@ -66,7 +66,7 @@ READS = {
 
 
 @pytest.mark.parametrize("name", READS)
-def test_an_array_without_axes_can_be_indexed(name: str) -> None:
+def test_zero_dimensional_array_indexing_gradient(name: str) -> None:
     f, a = READS[name]
 
     testing.check_grads(f, (a,), order=1)
@@ -80,9 +80,9 @@ RANGES = {
 
 
 @pytest.mark.parametrize("name", RANGES)
-def test_a_range_of_floats_has_a_derivative_and_a_length_of_its_own(name: str) -> None:
+def test_float_arange_derivative(name: str) -> None:
     testing.check_grads(RANGES[name], (1.4, X), wrt=(0, 1), order=1)
 
 
-def test_an_integer_that_only_counts_a_range_has_no_gradient() -> None:
+def test_integer_arange_bound_has_no_gradient() -> None:
     assert srcad.gradient(lambda n, x: np.sum(np.arange(n) * x), 3, X)[0] is None

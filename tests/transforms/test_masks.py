@@ -27,7 +27,7 @@ MASKED: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", MASKED)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_a_mask_has_cut_stays_zero_to_second_order(name: str) -> None:
+def test_masked_entries_zero_to_second_order(name: str) -> None:
     gradient = srcad.grad(MASKED[name])
 
     first = gradient(X)
@@ -42,7 +42,7 @@ def test_what_a_mask_has_cut_stays_zero_to_second_order(name: str) -> None:
         np.testing.assert_allclose(first[~CUT][k], (above - below) / (2 * step), rtol=1e-6)
 
 
-def test_a_mask_before_nothing_singular_is_a_factor() -> None:
+def test_mask_of_nonsingular_function_emitted_as_factor() -> None:
     gradient = srcad.grad(lambda x: np.sum(np.where(x > 0, x, 0) ** 2))
 
     gradient(X)

@@ -89,7 +89,7 @@ def branches_around_the_loop(x):
     return np.sum(u * u)
 
 
-def test_the_gradient_is_right_and_can_be_taken_again():
+def test_slice_restoring_pullback_correct_and_reusable():
     for f in (prefix, in_branches, two_buffers, branches_around_the_loop, limited,
               until_it_is_small, left_by_a_return):  # fmt: skip
         y, back = srcad.pullback(f, X)
@@ -100,14 +100,14 @@ def test_the_gradient_is_right_and_can_be_taken_again():
         np.testing.assert_allclose(first, differences(f, X), rtol=1e-6, atol=1e-6)
 
 
-def test_no_trip_saves_a_whole_array_or_a_prefix():
+def test_no_iteration_saves_whole_array_or_prefix():
     text = srcad.inspect(prefix, X).adjoint_source
 
     assert "a[i, :j].copy()" not in text
     assert "a.copy())" not in text
 
 
-def test_a_branch_saves_the_entry_that_it_reads():
+def test_branch_saves_only_used_entry():
     """The whole array was saved in every trip, because it is at hand around the branch."""
     for f in (limited, until_it_is_small):
         text = srcad.grad(f).inspect(X).adjoint_source
@@ -115,7 +115,7 @@ def test_a_branch_saves_the_entry_that_it_reads():
         assert "u.copy()" not in text
 
 
-def test_no_trip_saves_an_array_for_its_shape():
+def test_no_iteration_saves_array_for_shape_only():
     """Zeros for what a path has not made, and sums to a shape, need no old version."""
     text = srcad.grad(left_by_a_return).inspect(X).adjoint_source
 
@@ -136,7 +136,7 @@ def carried_and_written(c, x):
     return np.sum(v * v) * c
 
 
-def test_a_nested_derivative_carries_an_array_from_around_it():
+def test_nested_derivative_with_captured_array():
     """The array is defined in the caller of the inner derivative; the pass knew none such."""
     inner = srcad.grad(carried_and_written, wrt=0)
 

@@ -32,14 +32,14 @@ def logarithm(x, n):
     return x + logarithm(x, n - 1)
 
 
-def test_what_a_branch_has_not_saved_is_zero_in_the_fourth_derivative():
+def test_missing_branch_residual_is_zero_in_fourth_derivative():
     """It failed: what a recursion saves is a tuple, and was added to as a list is."""
     fourth = grad(grad(grad(grad(power))))
 
     assert fourth(0.7, 4) == pytest.approx(24.0)
 
 
-def test_what_a_primal_of_a_primal_has_not_saved_is_zero_in_the_third_derivative():
+def test_missing_nested_primal_residual_is_zero_in_third_derivative():
     """It failed: None was added to None where the inner primal had returned it."""
 
     def along(function):
@@ -52,7 +52,7 @@ def test_what_a_primal_of_a_primal_has_not_saved_is_zero_in_the_third_derivative
     assert third == pytest.approx(grad(grad(grad(by_a_loop)))(0.7), rel=1e-12)
 
 
-def test_an_infinite_slope_is_no_error():
+def test_infinite_slope_returned_without_error():
     """It raised ZeroDivisionError: the seed of a NumPy result is a number of Python's."""
     with np.errstate(divide="ignore"):
         assert grad(logarithm)(0.0, 2) == np.inf

@@ -45,7 +45,7 @@ def test_the_third_derivative_is_that_of_differences(name, way):
     assert found == pytest.approx(differences(f), rel=1e-6, abs=1e-6)
 
 
-def test_calls_of_mutually_recursive_functions_get_outside_values_in_new_operations():
+def test_mutual_recursion_captured_values_passed_as_new_operands():
     """Operations were changed in place, after their operands had been computed."""
 
     def f(x, k):

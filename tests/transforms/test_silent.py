@@ -120,7 +120,7 @@ ASKED = {
 
 @pytest.mark.parametrize("surroundings", SURROUNDINGS)
 @pytest.mark.parametrize("name", SILENT)
-def test_where_the_value_is_silent_so_is_its_derivative(name, surroundings):
+def test_silent_function_has_silent_derivative(name, surroundings):
     f, x = SILENT[name]
     with np.errstate(all="ignore"):
         expected = srcad.grad(f)(x)
@@ -142,7 +142,7 @@ LOUD = [
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("surroundings", ["errstate", "seterr", "warnings"])
 @pytest.mark.parametrize(("f", "x"), LOUD)
-def test_what_the_value_raises_is_raised(f, x, surroundings, asked):
+def test_floating_point_error_of_function_propagates(f, x, surroundings, asked):
     with SURROUNDINGS[surroundings]():
         with pytest.raises((FloatingPointError, RuntimeWarning)) as plain:
             f(x)
@@ -153,7 +153,7 @@ def test_what_the_value_raises_is_raised(f, x, surroundings, asked):
     assert caught.value.__context__ is None
 
 
-def test_what_has_an_effect_runs_once():
+def test_side_effect_runs_once_under_errstate_raise():
     generator = np.random.default_rng(0)
 
     def drawn(x):
@@ -167,14 +167,14 @@ def test_what_has_an_effect_runs_once():
     assert [first[1], second[1]] == [0.25 * again.uniform(), 0.25 * again.uniform()]
 
 
-def test_a_specialised_function_is_silent_where_it_was_asked_for():
+def test_specialised_function_silent_under_errstate_raise():
     gradient = srcad.grad(lambda x: np.sum(np.sqrt(x)))
 
     with np.errstate(all="raise"):
         assert gradient.specialize(X)(X).tolist() == [np.inf, 0.25]
 
 
-def test_the_source_is_the_code_of_calm_surroundings():
+def test_source_shows_code_without_errstate_guards():
     gradient = srcad.grad(lambda x: np.sum(np.sqrt(x)))
     with np.errstate(all="raise"):
         gradient(X)
@@ -182,7 +182,7 @@ def test_the_source_is_the_code_of_calm_surroundings():
     assert "errstate" not in gradient.source
 
 
-def test_the_surroundings_are_asked_for_at_each_call():
+def test_errstate_checked_on_each_call():
     gradient = srcad.grad(lambda x: np.sum(np.sqrt(x)))
     gradient(X + 1.0)
 

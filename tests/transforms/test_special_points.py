@@ -25,7 +25,7 @@ REMAINDERS = {
 
 @pytest.mark.parametrize("name", REMAINDERS)
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_a_remainder_and_its_slope_count_the_same_multiples(name, a, b):
+def test_remainder_slope_consistent_with_value(name, a, b):
     y, (a_bar, b_bar) = srcad.value_and_grad(REMAINDERS[name], (0, 1))(a, b)
 
     multiples = round((Fraction(a) - Fraction(float(y))) / Fraction(b))
@@ -51,7 +51,7 @@ LENGTHS = {
 
 @pytest.mark.parametrize("name", LENGTHS)
 @pytest.mark.parametrize("kind", [float, np.float64])
-def test_the_slope_of_a_length_is_the_sign_and_nan_at_nan(name, kind):
+def test_absolute_value_slope_is_sign_and_nan_at_nan(name, kind):
     points = (2.0, -3.0, 0.0, -0.0, math.inf, -math.inf, math.nan)
 
     found = [float(srcad.grad(LENGTHS[name])(kind(x))) for x in points]
@@ -59,7 +59,7 @@ def test_the_slope_of_a_length_is_the_sign_and_nan_at_nan(name, kind):
     np.testing.assert_equal(found, [1.0, -1.0, 0.0, 0.0, 1.0, -1.0, math.nan])
 
 
-def test_the_second_derivative_of_a_length_is_zero():
+def test_absolute_value_second_derivative_is_zero():
     assert [srcad.grad(srcad.grad(abs))(x) for x in (2.0, -2.0, 0.0)] == [0.0, 0.0, 0.0]
     assert srcad.grad(srcad.grad(lambda x: abs(x) ** 3))(-2.0) == 12.0
 
@@ -112,7 +112,7 @@ def failure(f, x):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("f", FAILING)
 @pytest.mark.parametrize("x", [0.0, -1.0, 1.0, 2.5, 2.0])
-def test_a_derivative_fails_as_the_plain_call_does(f, x):
+def test_derivative_raises_same_exception_as_function(f, x):
     expected = failure(f, x)
 
     assert failure(srcad.grad(f), x) == expected

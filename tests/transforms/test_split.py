@@ -17,7 +17,7 @@ def halves(f, *args) -> PullbackParts:
     return split(vjp(found.function, tuple(range(len(args))), lower_inline))
 
 
-def test_the_two_halves_give_the_value_and_the_gradients():
+def test_primal_and_adjoint_functions_give_value_and_gradients():
     def f(a, x):
         h = np.tanh(a * x)
         return np.sum(h * x)
@@ -32,13 +32,13 @@ def test_the_two_halves_give_the_value_and_the_gradients():
     np.testing.assert_allclose(x_bar, h + 0.3 * np.arange(3.0) * (1 - h * h))
 
 
-def test_nothing_is_saved_of_a_linear_function_but_shapes():
+def test_linear_function_saves_only_shapes():
     parts = halves(lambda x: 3.0 * np.sum(x + 1.0), np.ones(4))
 
     assert [str(v.type) for v in parts.saved] == ["(int)"]
 
 
-def test_what_an_arm_that_was_not_taken_would_have_saved_is_none():
+def test_residual_of_unexecuted_branch_is_none():
     def f(a, b):
         if a > b:
             t = np.sin(a)
@@ -54,7 +54,7 @@ def test_what_an_arm_that_was_not_taken_would_have_saved_is_none():
     assert evaluate(verify(parts.adjoint), *saved, 1.0) == (0.0, 4.0)
 
 
-def test_the_shape_of_what_was_never_bound_is_not_read():
+def test_shape_of_unbound_variable_not_accessed():
     def f(a, b):
         if a > 1.0:
             y = np.sum(np.linspace(0.7, 1.4, 3) * b)
@@ -68,7 +68,7 @@ def test_the_shape_of_what_was_never_bound_is_not_read():
     np.testing.assert_allclose(evaluate(parts.adjoint, *saved, 1.0)[1], 1 - np.tanh(2.0) ** 2)
 
 
-def test_a_counter_of_a_while_loop_is_not_saved():
+def test_while_loop_counter_not_saved():
     def f(x, n):
         s, i = 1.0, 0
         while i < n:

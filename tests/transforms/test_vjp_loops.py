@@ -132,14 +132,14 @@ def test_third_order_of_a_loop_agrees_with_differences():
     agrees(recurrence, 0.7, X, orders=3)
 
 
-def test_reads_of_elements_go_into_one_buffer_carried_by_the_loop():
+def test_element_cotangents_accumulate_in_loop_carried_buffer():
     lines = shown(recurrence, 0.7, X).splitlines()
 
     assert sum("zeros_like" in line for line in lines) == 1
     assert sum("add_at" in line for line in lines) == 1
 
 
-def test_only_the_state_is_saved_and_elements_are_read_again():
+def test_loop_saves_only_state_and_reindexes_elements():
     loops = [op for op in walk(derived(recurrence, 0.7, X).block) if isinstance(op, For)]
 
     (forward, backward) = loops
@@ -148,7 +148,7 @@ def test_only_the_state_is_saved_and_elements_are_read_again():
     assert len(backward.seqs) == 2
 
 
-def test_a_list_that_the_loop_collects_anyway_is_not_collected_twice():
+def test_list_collected_by_loop_reused_as_residual():
     forward = next(
         op for op in walk(derived(list_of_hidden_states, M, M[0], M).block) if isinstance(op, For)
     )
@@ -157,7 +157,7 @@ def test_a_list_that_the_loop_collects_anyway_is_not_collected_twice():
     assert len(collected) == len(set(collected)) == 2
 
 
-def test_a_zero_trip_loop_leaves_a_gradient_of_zero():
+def test_zero_iteration_loop_gradient_is_zero():
     a, x = gradient(recurrence, 0.7, X[:0])
 
     assert a == 0.0
@@ -172,7 +172,7 @@ def distances(points, centres, weights):
     return total
 
 
-def test_a_matrix_is_made_again_by_one_operation_on_what_is_at_hand():
+def test_matrix_rematerialised_from_available_values():
     points = np.arange(6.0).reshape(3, 2)
     args = (points, np.array([[0.3, 1.0], [2.0, -0.4]]), np.array([1.5, 0.5]))
     source = srcad.grad(distances, wrt=(0, 1, 2)).inspect(*args).adjoint_source

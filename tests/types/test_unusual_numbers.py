@@ -55,7 +55,7 @@ NUMBERS = [
     ),
 )
 @pytest.mark.parametrize("wrt", [0, 1])
-def test_where_chooses_between_numbers_of_two_precisions(f, wrt):
+def test_where_with_scalars_of_two_precisions(f, wrt):
     for x, s in itertools.product(NUMBERS, NUMBERS):
         value, bar = srcad.value_and_grad(f, wrt=wrt)(x, s)
         wide = tuple(np.asarray(a, float) if np.ndim(a) else float(a) for a in (x, s))
@@ -90,7 +90,7 @@ def of_text_and_tests(x, n):
         (of_text_and_tests, HUGE), (of_text_and_tests, 7),
     ],
 )  # fmt: skip
-def test_an_integer_that_numpy_has_not(f, n):
+def test_integer_beyond_int64(f, n):
     value, bar = srcad.value_and_grad(f)(X, n)
 
     assert value == f(X, n)
@@ -98,11 +98,11 @@ def test_an_integer_that_numpy_has_not(f, n):
     assert_close(bar, want, rtol=1e-6, atol=1e-9 * np.max(np.abs(want)) + 1e-6)
 
 
-def test_the_base_of_a_power_may_be_a_large_constant():
+def test_power_with_large_constant_base():
     assert srcad.grad(lambda x: LARGE**x)(0.5) == pytest.approx(LARGE**0.5 * math.log(LARGE))
 
 
-def test_an_integer_too_large_for_a_float_raises_as_in_the_plain_call():
+def test_integer_to_float_overflow_raises_overflow_error():
     def f(x, n):
         return np.sum(x) * n
 
@@ -166,7 +166,7 @@ def fields_made(x):
      of_python_outside, an_array_of_functions, an_array_of_functions_made_here, fields_written,
      fields_made],
 )  # fmt: skip
-def test_what_numpy_calls_or_keeps_itself_is_refused_where_it_stands(f):
+def test_numpy_callbacks_and_object_storage_rejected_with_location(f):
     f(X)
 
     with pytest.raises(srcad.errors.SrcadError) as info:
@@ -184,7 +184,7 @@ def weights_of_fields(x):
 
 
 @pytest.mark.parametrize("f", [weights_by_entries, weights_of_fields])
-def test_what_carries_no_derivative_may_be_of_any_kind(f):
+def test_inactive_values_of_unusual_types(f):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert_close(srcad.grad(f)(X), difference(f, (X,)))
@@ -202,7 +202,7 @@ def test_what_carries_no_derivative_may_be_of_any_kind(f):
         (lambda n: n * n if n > 0 else 0, math.inf),
     ],
 )
-def test_the_gradient_by_an_integer_that_no_float_can_hold(f, slope):
+def test_gradient_by_integer_beyond_float_range(f, slope):
     n = 10**400
 
     value, gradient = srcad.value_and_grad(f)(n)
@@ -213,7 +213,7 @@ def test_the_gradient_by_an_integer_that_no_float_can_hold(f, slope):
     assert srcad.grad(f)(3) == pytest.approx((f(3 + 1e-6) - f(3 - 1e-6)) / 2e-6)
 
 
-def test_what_the_plain_call_cannot_compute_raises_as_it_does():
+def test_overflow_error_matches_original_function():
     with pytest.raises(OverflowError, match="math range error"):
         srcad.value_and_grad(lambda x: math.exp(x))(1e4)
     with pytest.raises(OverflowError, match="too large to convert"):

@@ -129,7 +129,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("f", REFUSED)
-def test_what_a_failure_leaves_half_done_is_refused(f: Callable[..., Any]) -> None:
+def test_partial_write_before_exception_rejected(f: Callable[..., Any]) -> None:
     with pytest.raises(errors.MutationError, match=r"is written when|after a failure") as caught:
         grad(f)(V)
 
@@ -379,7 +379,7 @@ TOLD = [
 
 
 @pytest.mark.parametrize(**named([(f, V) for f in TOLD]))
-def test_a_statement_that_does_all_or_nothing_has_its_gradient(program: tuple[Any, ...]) -> None:
+def test_atomic_statement_that_may_raise_gradient(program: tuple[Any, ...]) -> None:
     assert_program(*program)
 
 
@@ -452,7 +452,7 @@ RETURNS = (
 
 
 @pytest.mark.parametrize("f", RETURNS, ids=lambda f: f.__name__)
-def test_finally_reads_what_was_bound_before_a_return(f):
+def test_finally_block_sees_assignments_before_return(f):
     # After a `return` every name was taken for dead: the clause read None.
     for x in ([1.2, -0.8, -0.7], [0.3, 0.4, 0.2], [0.3, 0.4, 0.6], [0.3, -0.4, 1.6]):
         check_grads(f, (np.array([*x, -0.1]),), order=1)

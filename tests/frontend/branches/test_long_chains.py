@@ -164,14 +164,14 @@ def compare(f, *points):
 
 
 @pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: chain.__name__)
-def test_a_chain_that_is_halved_is_right_wherever_it_ends(chain):
+def test_bisected_branch_chain_gradient_at_every_exit(chain):
     compare(chain(24), 0.3, 2.45, 9.7, 17.2, 31.8, 2000.5)
 
 
 @pytest.mark.parametrize(
     "chain", named_some([cases, breaks, elifs], ["breaks"]), ids=lambda chain: chain.__name__
 )
-def test_a_chain_of_a_hundred_takes_text_in_proportion(chain):
+def test_generated_code_size_linear_in_chain_length(chain):
     short, long = srcad.grad(chain(40)), srcad.grad(chain(100))
     short(2.7)
     long(2.7)
@@ -181,7 +181,7 @@ def test_a_chain_of_a_hundred_takes_text_in_proportion(chain):
 
 
 @pytest.mark.parametrize("chain", [alternatives, attributes], ids=lambda chain: chain.__name__)
-def test_a_chain_of_two_hundred_is_right(chain):
+def test_branch_chain_of_length_200_gradient(chain):
     compare(chain(200), 2.7)
 
 
@@ -190,11 +190,11 @@ def nested_lambdas(n):
     return written(f"def f(x):\n    return ({opened}x * a0{')' * n}){'(x)' * n}\n")
 
 
-def test_functions_twenty_six_deep_are_found_at_once():
+def test_source_lookup_of_26_nested_lambdas():
     compare(nested_lambdas(26), 2.5)
 
 
-def test_codes_are_compared_with_all_that_is_inside():
+def test_code_object_comparison_includes_nested_constants():
     text = "def f(x):\n    return (lambda a: (lambda b: b * {}))(x)(x)\n"
     one, same, other = (compile(text.format(c), "file", "exec") for c in ("2", "2", "2.0"))
 
@@ -203,7 +203,7 @@ def test_codes_are_compared_with_all_that_is_inside():
     assert not is_among(one.co_consts[0], (None, 3))
 
 
-def test_an_elif_behind_a_return_is_written_as_an_if():
+def test_elif_after_return_emitted_as_if():
     gradient = srcad.grad(elifs_that_return(3))
 
     gradient(2.5)
@@ -212,7 +212,7 @@ def test_an_elif_behind_a_return_is_written_as_an_if():
     assert gradient.source.count("return") == 5
 
 
-def test_objects_on_a_long_way_are_asked_anew():
+def test_long_attribute_chain_reevaluated_on_each_call():
     f = attributes(40)
     root = f.__globals__["o"]
     gradient = srcad.grad(f)
@@ -225,7 +225,7 @@ def test_objects_on_a_long_way_are_asked_anew():
     assert (first, gradient(3.0)) == (12.0, 30.0)
 
 
-def test_no_limit_of_python_is_changed():
+def test_recursion_limit_unchanged():
     before = sys.getrecursionlimit()
 
     srcad.grad(guard_clauses(30))(2.5)

@@ -160,7 +160,7 @@ def where_has_ranks(x):
         where_has_ranks,
     ],
 )
-def test_every_form_of_a_call_means_what_numpy_means(f: Callable[..., float]) -> None:
+def test_numpy_call_forms_match_numpy(f: Callable[..., float]) -> None:
     assert_program(f, X)
 
 
@@ -200,19 +200,19 @@ def pad_integers(x):
         pad_integers,
     ],
 )
-def test_what_cuts_floats_off_is_constant_between_its_steps(f: Callable[..., float]) -> None:
+def test_float_to_integer_truncation_has_zero_derivative(f: Callable[..., float]) -> None:
     """Where the dtype of a result is one of integers, the derivative was that of the floats."""
     assert_program(f, X)
 
 
-def test_integers_carry_derivatives_through_sums_of_integers() -> None:
+def test_integer_argument_gradient_through_integer_sum() -> None:
     def f(n, x):
         return np.sum(n, dtype=int) * x
 
     assert np.array_equal(gradient(f, np.array([1, 2]), 3.0)[0], [3.0, 3.0])
 
 
-def test_numbers_that_may_be_either_are_refused_where_floats_are_cut_off() -> None:
+def test_truncation_of_ambiguous_int_or_float_rejected() -> None:
     def f(x, n):
         items = n if x[0] > 0 else x
         return np.sum(items, dtype=int) * x[1]
@@ -272,7 +272,7 @@ def without_copy_of_constants(x):
         difference_of_neighbours_is_new,
     ],
 )
-def test_writes_through_what_a_call_returns_are_seen(f: Callable[..., float]) -> None:
+def test_write_through_view_returned_by_call(f: Callable[..., float]) -> None:
     assert_program(f, X)
 
 
@@ -308,14 +308,14 @@ def overwritten(x):
         overwritten,
     ],
 )
-def test_calls_that_write_or_return_their_argument_are_refused(f: Callable[..., float]) -> None:
+def test_calls_that_mutate_or_return_argument_rejected(f: Callable[..., float]) -> None:
     """They were taken for calls that make something new and change nothing."""
     with pytest.raises(srcad.errors.MutationError):
         gradient(f, X)
 
 
 # ------------------------------------------------------------------------ refusals
-def test_positions_that_a_rule_has_no_word_for_are_named() -> None:
+def test_unsupported_positional_argument_named_in_error() -> None:
     def f(x):
         return np.linspace(x[0], x[1], 5, True, True)[0].sum()
 
@@ -325,7 +325,7 @@ def test_positions_that_a_rule_has_no_word_for_are_named() -> None:
         gradient(f, X)
 
 
-def test_a_list_that_is_split_along_an_axis_is_refused() -> None:
+def test_array_split_of_list_along_axis_rejected() -> None:
     """NumPy counts the items of the list, not the entries along the axis."""
 
     def f(x):
@@ -335,7 +335,7 @@ def test_a_list_that_is_split_along_an_axis_is_refused() -> None:
         gradient(f, X)
 
 
-def test_a_call_that_fails_fails_as_it_does_in_python() -> None:
+def test_failing_numpy_call_raises_same_exception() -> None:
     """The rule fails, too: what it would say does not matter."""
 
     def f(x):
@@ -345,7 +345,7 @@ def test_a_call_that_fails_fails_as_it_does_in_python() -> None:
         gradient(f, X)
 
 
-def test_a_rule_that_raises_is_named() -> None:
+def test_exception_in_user_rule_names_rule() -> None:
     def halved(x, axis=None):
         return x / 2
 

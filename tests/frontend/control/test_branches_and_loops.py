@@ -21,11 +21,11 @@ def strong_zero_of_a_branch(a):
     return y
 
 
-def test_an_untaken_branch_is_a_strong_zero() -> None:
+def test_unexecuted_branch_contributes_exact_zero() -> None:
     assert grad(strong_zero_of_a_branch)(0.0) == 0.0
 
 
-def test_a_trip_count_may_differ_from_call_to_call() -> None:
+def test_loop_iteration_count_varies_between_calls() -> None:
     def f(a, n):
         s = a
         for _ in range(n):
@@ -37,7 +37,7 @@ def test_a_trip_count_may_differ_from_call_to_call() -> None:
     assert [g(2.0, n) for n in (0, 1, 2, 5)] == [1.0, 4.0, 12.0, 192.0]
 
 
-def test_many_trips() -> None:
+def test_loop_with_100000_iterations() -> None:
     def f(a):
         s = 0.0
         for _ in range(100_000):
@@ -48,7 +48,7 @@ def test_many_trips() -> None:
     assert grad(f)(0.5) == pytest.approx(want, rel=1e-12)
 
 
-def test_a_name_that_no_path_has_bound_raises_what_python_raises() -> None:
+def test_unbound_variable_raises_unbound_local_error() -> None:
     def f(a):
         if a > 0:
             y = a

@@ -79,7 +79,7 @@ def both_write(x):
         both_write,
     ],
 )
-def test_two_generators_of_which_one_sees_the_other_are_refused(f: Any) -> None:
+def test_zip_of_dependent_generators_rejected(f: Any) -> None:
     with pytest.raises(errors.UnsupportedSyntaxError, match="in step"):
         grad(f)(V)
 
@@ -109,7 +109,7 @@ def list_that_grows_behind_reversed(x):
 @pytest.mark.parametrize(
     "f", [iterator_of_a_list_that_changes, view_across_a_loop, list_that_grows_behind_reversed]
 )
-def test_what_would_be_seen_too_early_is_refused(f: Any) -> None:
+def test_out_of_order_iterator_side_effect_rejected(f: Any) -> None:
     with pytest.raises(errors.SrcadError) as caught:
         grad(f)(V)
 
@@ -152,6 +152,6 @@ def updated_as_far_as_it_came(x):
         updated_as_far_as_it_came,
     ],
 )
-def test_a_container_that_is_filled_one_by_one_may_be_left_half_full(f: Any) -> None:
+def test_partially_filled_container_after_exception_rejected(f: Any) -> None:
     with pytest.raises(errors.MutationError, match="how much is written"):
         grad(f)(V)

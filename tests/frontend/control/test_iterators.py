@@ -16,7 +16,7 @@ from tests.language import assert_program
 V = np.array([0.3, -0.7, 1.1, 0.5])
 
 
-def test_a_generator_runs_once_and_no_further_than_it_is_asked() -> None:
+def test_generator_runs_once_and_stops_at_break() -> None:
     def f(a):
         total = 0.0
         for k in counts(5):
@@ -50,7 +50,7 @@ def drawn_before_the_sum(x, rng):
 
 
 @pytest.mark.parametrize("f", [drawn_in_a_display, drawn_in_a_call, drawn_before_the_sum])
-def test_a_generator_is_asked_for_its_values_when_python_asks(f: Any) -> None:
+def test_random_draws_in_generator_in_python_order(f: Any) -> None:
     # What a star spreads was asked for when all else had been read, and a generator expression
     # before the arguments that follow: the draws changed places, silently.
     value, slope = value_and_grad(f)(0.3, np.random.default_rng(0))
@@ -68,7 +68,7 @@ def in_step_or_not(x, v, w):
 
 
 @pytest.mark.parametrize("lengths", [(3, 3), (3, 2), (2, 3), (2, 2), (4, 4)])
-def test_a_strict_zip_raises_as_python_does(lengths: tuple[int, int]) -> None:
+def test_strict_zip_with_unequal_lengths_raises(lengths: tuple[int, int]) -> None:
     # The option was dropped.
     args = (0.3, *(np.arange(1.0, n + 1) for n in lengths))
 
@@ -78,12 +78,12 @@ def test_a_strict_zip_raises_as_python_does(lengths: tuple[int, int]) -> None:
     assert slope == pytest.approx(value / 0.3)
 
 
-def test_the_base_of_an_integer_is_read() -> None:
+def test_int_of_string_with_base() -> None:
     # It was dropped where it was given by name.
     assert grad(lambda x: x * int("11", base=2) * int("z", 36))(0.5) == 3.0 * 35
 
 
-def test_any_stops_at_the_first_that_is_true() -> None:
+def test_any_short_circuits() -> None:
     def f(a):
         return a * a if any(note(k) > 1 for k in range(5)) else a
 
@@ -94,14 +94,14 @@ def test_any_stops_at_the_first_that_is_true() -> None:
     assert LOG == [0, 1, 2]
 
 
-def test_an_iterator_of_the_caller_is_run_through_once() -> None:
+def test_iterator_argument_consumed_once() -> None:
     def f(a, items):
         return sum([x * a * a for x in items])
 
     assert grad(f)(0.5, iter([1.0, 2.0, 3.0])) == 6.0
 
 
-def test_next_of_the_same_iterator_moves_on() -> None:
+def test_repeated_next_advances_iterator() -> None:
     def f(a):
         numbers = iter([2.0, 3.0])
         return next(numbers) * a + next(numbers) * a * a
@@ -109,7 +109,7 @@ def test_next_of_the_same_iterator_moves_on() -> None:
     assert grad(f)(0.5) == 5.0
 
 
-def test_no_next_raises_stop_iteration() -> None:
+def test_next_of_exhausted_iterator_raises_stop_iteration() -> None:
     def f(a):
         return next(x for x in [a] if x > 100)
 
@@ -152,7 +152,7 @@ def refused_as_a_value(a):
     "f",
     [refused_recursion, refused_value_of_a_yield, refused_second_use, refused_in_step],
 )
-def test_what_cannot_be_read_in_place_is_refused_where_it_stands(f: Any) -> None:
+def test_unsupported_generator_rejected_with_location(f: Any) -> None:
     with pytest.raises(errors.UnsupportedSyntaxError) as caught:
         grad(f)(0.7)
 
@@ -181,7 +181,7 @@ def ordered_pairs(x):
 
 
 @pytest.mark.parametrize("f", [forces, ordered_pairs])
-def test_pairs_of_items_whose_number_is_not_known(f: Callable[..., Any]) -> None:
+def test_pairwise_iteration_of_unknown_length(f: Callable[..., Any]) -> None:
     assert_program(f, np.array([0.3, -0.5, 0.8, 0.2]))
 
 
@@ -215,11 +215,11 @@ def as_lists_of_numbers(x):
 
 
 @pytest.mark.parametrize("f", [weighted, by_places, as_lists_of_numbers])
-def test_entries_and_their_places(f: Callable[..., Any]) -> None:
+def test_ndenumerate_and_ndindex_gradient(f: Callable[..., Any]) -> None:
     assert_program(f, np.array([0.3, -0.5, 0.8]))
 
 
-def test_loops_over_places_are_nested_loops() -> None:
+def test_ndenumerate_emitted_as_nested_loops() -> None:
     g = grad(lambda x: sum(v**2 for _, v in np.ndenumerate(x)))
     g(np.ones((2, 3)))
 
@@ -241,13 +241,13 @@ def in_every_trip(x):
 
 
 @pytest.mark.parametrize("f", [listed_twice, in_every_trip])
-def test_an_iterator_with_a_name_is_gone_through_once(f: Callable[..., Any]) -> None:
+def test_reuse_of_partially_consumed_iterator_rejected(f: Callable[..., Any]) -> None:
     # The second time it gave its items again, which changes the value, too.
     with pytest.raises(errors.UnsupportedSyntaxError, match="cannot go on with the iterator"):
         grad(f)(np.array([0.3, -0.5, 0.8]))
 
 
-def test_views_of_a_dict_are_gone_through_again() -> None:
+def test_dict_items_view_iterated_twice() -> None:
     def f(x):
         items = {"a": x, "b": x * x}.items()
         return sum(v for _, v in items) + sum(v * v for _, v in items) * len(items)
@@ -255,7 +255,7 @@ def test_views_of_a_dict_are_gone_through_again() -> None:
     assert_program(f, 0.7)
 
 
-def test_a_set_is_a_constant() -> None:
+def test_set_of_constants_is_constant() -> None:
     def aliased(x):
         s = {1, 2}
         t = s
@@ -278,7 +278,7 @@ def test_a_set_is_a_constant() -> None:
     lambda x: (lambda z: sum(z[0]) + sum(z[0]))((reversed(x),)),
     lambda x: (lambda z: sum(a for _, a in z["e"]))({"e": enumerate(x)}),
 ])  # fmt: skip
-def test_one_iterator_in_two_places_is_refused(f: Callable[..., Any]) -> None:
+def test_aliased_iterator_rejected(f: Callable[..., Any]) -> None:
     # Both places gave all items.
     with pytest.raises(errors.UnsupportedSyntaxError):
         grad(f)(np.array([0.3, -0.5, 0.8, 0.2]))

@@ -50,23 +50,23 @@ def target_reassigned(n):
     return total
 
 
-def test_a_name_that_only_the_test_reads_is_carried():
+def test_loop_carried_variable_used_only_in_condition():
     assert evaluated(read_by_the_test, 0.7) == read_by_the_test(0.7)
 
 
-def test_names_that_the_else_clause_reads_are_carried():
+def test_loop_carried_variables_used_in_else_clause():
     assert evaluated(read_by_else, [1.0, 2.0]) == read_by_else([1.0, 2.0])
 
 
-def test_a_name_is_read_in_the_trip_after_the_one_that_bound_it():
+def test_loop_carried_variable_used_in_next_iteration():
     assert evaluated(read_a_trip_later, [1.0, 2.0, 5.0]) == read_a_trip_later([1.0, 2.0, 5.0])
 
 
-def test_the_target_keeps_its_last_value():
+def test_loop_target_keeps_last_value():
     assert evaluated(target_after_the_loop, 4) == target_after_the_loop(4)
 
 
-def test_a_reassigned_target_does_not_change_the_trips():
+def test_reassigned_loop_target_keeps_iteration_count():
     assert evaluated(target_reassigned, 4) == target_reassigned(4)
 
 
@@ -100,7 +100,7 @@ def bound_before_a_break(xs, n):
     ("f", "readings"),
     [(bound_in_every_trip, 1), (bound_in_some_trips, 2), (bound_before_a_break, 2)],
 )
-def test_a_loop_is_read_again_only_where_a_trip_sees_an_earlier_one(f, readings, monkeypatch):
+def test_loop_reinterpreted_only_with_cross_iteration_dependency(f, readings, monkeypatch):
     """A name that every trip binds before it is read there is carried, but nobody sees it."""
     xs, counted, read = np.array([0.3, 0.1, 0.7]), [], LoopReader._once
     monkeypatch.setattr(LoopReader, "_once", lambda self: counted.append(self) or read(self))
@@ -123,7 +123,7 @@ def nested(x, n):
     return total
 
 
-def test_nested_loops_are_not_read_anew_at_every_level(monkeypatch):
+def test_nested_loops_interpretation_count_bounded(monkeypatch):
     """Every level was read twice at least, and all that is inside it each time: 62 readings."""
     counted, read = [], LoopReader._once
     monkeypatch.setattr(LoopReader, "_once", lambda self: counted.append(self) or read(self))

@@ -312,12 +312,12 @@ PROGRAMS: list[tuple[Any, ...]] = [
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_a_program_that_may_fail_has_its_gradient(program: tuple[Any, ...]) -> None:
+def test_program_with_exceptions_gradient(program: tuple[Any, ...]) -> None:
     assert_program(*program)
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_effects_are_those_of_the_plain_call(program: tuple[Any, ...]) -> None:
+def test_side_effects_match_original_function(program: tuple[Any, ...]) -> None:
     f, *args = program
     LOG.clear()
     f(*args)
@@ -329,7 +329,7 @@ def test_effects_are_those_of_the_plain_call(program: tuple[Any, ...]) -> None:
         assert want == LOG
 
 
-def test_the_singular_matrix_takes_the_other_path() -> None:
+def test_singular_matrix_gradient_of_except_branch() -> None:
     m = np.array([[1.0, 2.0], [2.0, 4.0]])
 
     np.testing.assert_array_equal(grad(singular)(m), 2 * m)
@@ -340,7 +340,7 @@ def test_second_order_through_an_exception() -> None:
         assert_gradient(gradient, lambda a, f=f: grad(f)(a), 0.7)
 
 
-def test_an_exception_that_nothing_catches_reaches_the_caller_unchanged() -> None:
+def test_uncaught_exception_propagates_unchanged() -> None:
     made = Failed("mine", 3)
 
     def f(a):
@@ -362,7 +362,7 @@ def test_an_exception_that_nothing_catches_reaches_the_caller_unchanged() -> Non
     assert LOG == ["end"]
 
 
-def test_a_bare_raise_hands_on_what_was_caught() -> None:
+def test_bare_raise_reraises_caught_exception() -> None:
     def f(a):
         try:
             return checked(a)
@@ -376,7 +376,7 @@ def test_a_bare_raise_hands_on_what_was_caught() -> None:
     assert LOG == ["seen"]
 
 
-def test_the_cause_is_kept() -> None:
+def test_exception_cause_preserved() -> None:
     def f(a):
         try:
             return math.sqrt(a)
@@ -389,7 +389,7 @@ def test_the_cause_is_kept() -> None:
     assert isinstance(caught.value.__cause__, ValueError)
 
 
-def test_what_a_with_is_told_of_a_failure() -> None:
+def test_context_manager_exit_receives_exception_type() -> None:
     def f(a):
         with Timer():
             y = a * checked(-1.0)
@@ -402,7 +402,7 @@ def test_what_a_with_is_told_of_a_failure() -> None:
     assert LOG == ["enter t", "exit t Failed"]
 
 
-def test_a_manager_that_keeps_an_exception_is_reported_and_not_believed() -> None:
+def test_context_manager_suppressing_exception_reported() -> None:
     def f(a):
         y = a
         with Swallows() as k:
@@ -427,7 +427,7 @@ def manager_depends_on_the_argument(a):
         return a * a
 
 
-def test_a_manager_of_the_argument_logs_as_in_the_plain_call() -> None:
+def test_context_manager_of_argument_logs_as_original() -> None:
     LOG.clear()
     manager_depends_on_the_argument(0.7)
     want = list(LOG)
@@ -462,7 +462,7 @@ def generator_in_steps(a):
     "f",
     [reads_the_exception, yields_inside, generator_in_steps],
 )
-def test_what_cannot_be_reversed_is_refused_where_it_stands(f: Callable[..., Any]) -> None:
+def test_irreversible_statement_rejected_with_location(f: Callable[..., Any]) -> None:
     with pytest.raises(errors.SrcadError) as caught:
         grad(f)(0.7)
 
@@ -620,7 +620,7 @@ def half_written(x):
     return np.sum(y * y)
 
 
-def test_a_statement_that_fails_when_half_is_written_is_refused():
+def test_statement_failing_after_partial_write_rejected():
     with pytest.raises(srcad.errors.MutationError, match="how much is written"):
         srcad.grad(half_written)(np.array([1.3, 0.2, 0.4]))
 
@@ -663,7 +663,7 @@ def written_and_failed_after_that(x):
 
 
 @pytest.mark.parametrize("f", [appended_in_attempts, written_in_attempts])
-def test_attempts_in_a_loop_write_in_place(f):
+def test_try_in_loop_writes_in_place_without_copies(f):
     # Every trip copied the list or array: the time grew with the square of its length.
     x = np.array([0.4, 1.3, -0.2, 2.1])
     testing.check_grads(f, (x,))
@@ -675,7 +675,7 @@ def test_attempts_in_a_loop_write_in_place(f):
     assert not [line for line in inside if "copy" in line or "[*" in line or "owned" in line]
 
 
-def test_what_was_written_before_a_failure_is_there_after_it():
+def test_write_before_exception_visible_after_except():
     testing.check_grads(written_and_failed_after_that, (np.array([0.4, 1.3, -0.2, 2.1]),))
 
 
@@ -703,7 +703,7 @@ def row_of_an_attempt(b, x):
 
 @pytest.mark.parametrize("place", [0.0, 1.0, 2.0])
 @pytest.mark.parametrize("b", [0.1, 0.5, 0.9])
-def test_a_view_that_an_attempt_has_taken_follows_later_writes(b, place):
+def test_view_created_in_try_sees_later_writes(b, place):
     """The index was known inside the attempt only, and the view was taken anew behind it."""
     x = np.array([0.6, 0.7, place])
 

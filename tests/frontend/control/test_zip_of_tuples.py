@@ -106,7 +106,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_a_tuple_goes_in_step_with_what_only_the_call_counts(program):
+def test_zip_of_tuple_with_dynamic_length_iterable(program):
     f, *args = program
     rough = any(getattr(a, "dtype", None) == np.float32 for a in args)
     if rough:
@@ -115,7 +115,7 @@ def test_a_tuple_goes_in_step_with_what_only_the_call_counts(program):
         assert_program(*program)
 
 
-def test_what_may_have_been_written_through_such_a_loop_is_refused():
+def test_zip_loop_target_written_in_place_rejected():
     def f(x):
         parts = (np.ones(2), np.zeros(2))
         for part, v in zip(parts, x):

@@ -248,7 +248,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("f", "args", "expected"), CASES, ids=lambda v: getattr(v, "__name__", ""))
-def test_kind_of_the_result(f, args, expected):
+def test_inferred_kind_of_result(f, args, expected):
     found, _ = kind(f, *args)
 
     assert shape_of_text(found) == shape_of_text(expected)
@@ -271,13 +271,13 @@ def shape_of_text(text: str) -> str:
     return result.rstrip("\0")
 
 
-def test_a_slice_assumes_that_the_array_is_long_enough():
+def test_slice_adds_minimum_length_assumption():
     _, environment = kind(inner_slice, X)
 
     assert [(a.relation, a.right.constant) for a in environment.assumptions] == [(">=", 2)]
 
 
-def test_equal_lengths_are_assumed_only_where_they_matter():
+def test_equal_length_assumption_only_when_needed():
     _, alone = kind(float_stays, X)
     _, together = kind(widened, A, X)
 
@@ -285,7 +285,7 @@ def test_equal_lengths_are_assumed_only_where_they_matter():
     assert "==" in [a.relation for a in together.assumptions]
 
 
-def test_nothing_of_the_users_runs_while_a_function_is_read():
+def test_interpretation_runs_no_user_code():
     seen = []
 
     def noisy(x):
@@ -327,5 +327,5 @@ def rotation(t):
         (lambda x: np.array([[*x], [x.sum(), 1.0]]), ((np.ones(2)),), "float64[2, 2]"),
     ],
 )
-def test_a_list_of_lists_has_the_lengths_that_it_shows(f, args, expected) -> None:
+def test_nested_list_literal_lengths_inferred(f, args, expected) -> None:
     assert kind(f, *args)[0] == expected

@@ -51,7 +51,7 @@ def between(x, start, stop):
 
 
 @pytest.mark.parametrize(("start", "stop"), BOUNDS)
-def test_a_slice_has_the_length_that_numpy_gives_it(start, stop):
+def test_static_slice_length_matches_numpy(start, stop):
     found, _ = lengths(between, G, start, stop)
 
     assert found == G[start:stop].shape
@@ -66,7 +66,7 @@ def gates(g, w):
     return g[n : 2 * n] * w
 
 
-def test_a_slice_by_a_length_has_that_length():
+def test_slice_by_symbolic_length():
     found, environment = lengths(gates, G, np.arange(3.0))
 
     assert found == (3,)
@@ -104,7 +104,7 @@ def in_turn(a, k):
      (of_the_shape, (np.arange(30.0), A)), (rest, (A,)), (in_turn, (A, 2)), (np.ravel, (G,))],
     ids=lambda v: getattr(v, "__name__", ""),
 )  # fmt: skip
-def test_shapes_follow_from_the_operands(f, args):
+def test_shapes_inferred_from_operands(f, args):
     found, _ = lengths((lambda a: np.ravel(a)) if f is np.ravel else f, *args)
 
     assert found == f(*args).shape
@@ -116,7 +116,7 @@ def masked_total(x, k):
 
 
 @pytest.mark.parametrize("k", [2, 4, 5, 9, 0, -1, -4, -9])
-def test_another_bound_than_the_first_one_is_read_again(k):
+def test_changed_slice_bound_recompiles(k):
     x = np.arange(1.0, 6.0)
     gradient = srcad.grad(masked_total)
     gradient(x, 3)
@@ -134,14 +134,14 @@ def carried(x, rows):
     return np.sum(h)
 
 
-def test_an_array_carried_by_a_loop_keeps_its_length():
+def test_loop_carried_array_keeps_static_length():
     gradient = srcad.grad(carried)
     gradient(np.ones(5), A)
 
     assert "unbroadcast" not in gradient.source
 
 
-def test_a_carried_array_of_another_length_is_read_again():
+def test_loop_carried_array_of_other_length_recompiles():
     gradient = srcad.grad(carried)
     gradient(np.ones(5), A)
     x, rows = np.array([0.3]), A / 10
@@ -175,7 +175,7 @@ def last_of_a_list(x):
     return np.mean(items[-1] ** 2)
 
 
-def test_the_items_of_a_list_keep_a_length_that_turned_out_to_be_a_number():
+def test_list_item_length_resolved_to_constant():
     """The length of x is 3 once it meets that of a matrix; the items' became 0, the mean's inf."""
     x = np.array([0.6, 0.5, 0.7])
 

@@ -455,7 +455,7 @@ def called_once(x):
     return scaled_recursion(x * 1.0, 2)
 
 
-def test_a_recursive_function_that_reads_a_global_is_read_for_one_call_only(monkeypatch):
+def test_recursive_function_using_global_interpreted_once(monkeypatch):
     """A global is the same at every call: what was read for the first call serves the others."""
     counted, read = [], recursion._result_without_recursion
     monkeypatch.setattr(
@@ -484,13 +484,13 @@ def late_binding(x):
     return functions[0](x) + scale
 
 
-def test_a_name_that_ended_with_its_comprehension_is_refused():
+def test_closure_over_comprehension_variable_after_scope_rejected():
     """The function read a name of the same spelling around the comprehension instead."""
     with pytest.raises(errors.UnsupportedSyntaxError, match="'scale', which a comprehension"):
         grad(late_binding)(0.4)
 
 
-def test_functions_made_in_a_comprehension_are_called_there_or_have_their_own_names():
+def test_lambdas_created_in_comprehension():
     def f(x):
         inside = [(lambda v: v * scale)(x) for scale in (1.0, 2.0, 3.0)]
         own = [lambda v, scale=scale: v * scale for scale in (1.0, 2.0, 3.0)]
@@ -553,12 +553,12 @@ def of_nodes(x):
 
 
 @pytest.mark.parametrize("f", [of_a_tree, of_leaves, of_nodes])
-def test_a_recursion_goes_down_a_structure(f) -> None:
+def test_recursion_over_nested_structure(f) -> None:
     # Every call has another kind of argument, so that it was refused as a function of its own.
     assert_program(f, np.array([0.3, -0.5, 0.8]))
 
 
-def test_what_goes_down_a_structure_reads_as_its_parts() -> None:
+def test_structural_recursion_unrolled_in_generated_code() -> None:
     x = np.array([0.3, -0.5, 0.8])
     g = grad(norm)
 
@@ -574,7 +574,7 @@ def test_names_of_generated_code_are_the_same_in_every_process() -> None:
     assert not re.search(r"\d{6}", g.source)
 
 
-def test_two_recursive_calls_without_a_smaller_structure_are_refused_soon() -> None:
+def test_diverging_double_recursion_rejected_early() -> None:
     # Reading each of them here would take two to the power of the depth.
     def walk(items, n, x):
         if n <= 0:
@@ -585,7 +585,7 @@ def test_two_recursive_calls_without_a_smaller_structure_are_refused_soon() -> N
         grad(lambda x: walk([1.0, 2.0], int(x), x)[0])(20.0)
 
 
-def test_a_generator_that_runs_itself_without_end_is_refused() -> None:
+def test_endlessly_recursive_generator_rejected() -> None:
     def walk(n, x):
         if n > 0:
             yield n * x

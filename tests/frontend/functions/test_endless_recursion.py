@@ -112,7 +112,7 @@ def _few_frames():
     ],
 )
 @pytest.mark.parametrize("derivative", [gradient, pullback])
-def test_it_raises_as_the_plain_call_does(derivative, f, args):
+def test_endless_recursion_raises_same_exception(derivative, f, args):
     with pytest.raises((RecursionError, ValueError)) as plain:
         f(*args)
 
@@ -156,5 +156,5 @@ def passing_on_first(x):
         ]
     )
 )
-def test_paths_that_return_are_differentiated(program):
+def test_terminating_paths_differentiated(program):
     assert_program(*program)

@@ -224,7 +224,7 @@ CHOSEN = [
 
 @pytest.mark.parametrize("k", SIDES)
 @pytest.mark.parametrize("f", CHOSEN, ids=lambda f: f.__name__)
-def test_a_function_may_be_chosen_by_a_test(f: Callable[..., Any], k: float) -> None:
+def test_function_selected_by_condition(f: Callable[..., Any], k: float) -> None:
     assert_program(f, X, k)
 
 
@@ -327,7 +327,7 @@ MADE = [
 
 @pytest.mark.parametrize("k", SIDES)
 @pytest.mark.parametrize("f", MADE, ids=lambda f: f.__name__)
-def test_a_function_holds_what_it_was_made_with(f: Callable[..., Any], k: float) -> None:
+def test_closure_captures_values_at_creation(f: Callable[..., Any], k: float) -> None:
     # Two functions of one text were taken for one function where paths met, and over a loop.
     assert_program(f, X, k)
 
@@ -398,12 +398,12 @@ RECURSIONS = [
 
 @pytest.mark.parametrize("k", [0.6, -0.7])
 @pytest.mark.parametrize("f", RECURSIONS, ids=lambda f: f.__name__)
-def test_a_recursion_reads_the_surroundings_of_its_call(f: Callable[..., Any], k: float) -> None:
+def test_recursive_closure_uses_enclosing_scope_of_call(f: Callable[..., Any], k: float) -> None:
     # The second call took what was read for the first.
     assert_program(f, X, k)
 
 
-def test_a_recursion_does_not_read_itself_for_ever() -> None:
+def test_self_referencing_recursion_interpretation_terminates() -> None:
     def f(x):
         scaled = Scaled(x * 1.0)
 
@@ -483,7 +483,7 @@ WRITTEN = [
 
 @pytest.mark.parametrize("k", SIDES)
 @pytest.mark.parametrize("f", WRITTEN, ids=lambda f: f.__name__)
-def test_what_a_function_holds_may_be_written_into(f: Callable[..., Any], k: float) -> None:
+def test_captured_array_written_in_place(f: Callable[..., Any], k: float) -> None:
     assert_program(f, X, k)
 
 
@@ -517,7 +517,7 @@ def test_layers_with_functions(f: Callable[..., Any], count: int) -> None:
     assert_program(f, weights, np.stack([X, -X]))
 
 
-def test_the_adjoint_of_a_chosen_function_is_a_conditional() -> None:
+def test_adjoint_of_selected_function_is_conditional() -> None:
     derived = srcad.grad(a_lambda_or_a_function)
     derived(X, 0.5)
 
@@ -570,14 +570,14 @@ def handed_to_a_recursion(x, k):
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )
-def test_a_function_that_nobody_can_tell_is_refused(f: Callable[..., Any], message: str) -> None:
+def test_undetermined_callee_rejected(f: Callable[..., Any], message: str) -> None:
     with pytest.raises(errors.UnsupportedTypeError, match=message) as caught:
         srcad.grad(f)(X, 0.5)
 
     assert "test_function_values.py:" in str(caught.value)
 
 
-def test_what_is_no_function_raises_as_in_the_plain_call() -> None:
+def test_non_callable_on_one_path_raises_type_error() -> None:
     def f(x, k):
         g = math.sin if k > 0 else x
         return g(x)
@@ -679,12 +679,12 @@ STRUCTURES = [
 
 @pytest.mark.parametrize("k", SIDES)
 @pytest.mark.parametrize("f", STRUCTURES, ids=lambda f: f.__name__)
-def test_a_structure_may_be_chosen_by_a_test(f: Callable[..., Any], k: float) -> None:
+def test_structure_selected_by_condition(f: Callable[..., Any], k: float) -> None:
     # The derivative of a list that was one of several things was zero.
     assert_program(f, X, k)
 
 
-def test_what_a_loop_leaves_as_one_of_two_things_is_not_taken_for_something() -> None:
+def test_none_or_value_after_loop_rejected() -> None:
     # ``o is None`` was said to be false.
     with pytest.raises(errors.UnsupportedTypeError, match="on one path and"):
         srcad.grad(none_after_a_loop)(X, 0.5)
@@ -717,7 +717,7 @@ def lists_and_arrays(x):
     "f", [tuples_in_place_of_none, lists_in_place_of_numbers, lists_and_arrays],
     ids=lambda f: f.__name__,
 )  # fmt: skip
-def test_a_list_of_all_kinds_of_things_is_refused(f: Callable[..., Any]) -> None:
+def test_list_of_mixed_kinds_rejected(f: Callable[..., Any]) -> None:
     # Which items have parts was not known any more: the derivative was wrong, or an error.
     with pytest.raises(errors.UnsupportedTypeError, match="values of different types in a list"):
         srcad.grad(f)(X)
@@ -730,7 +730,7 @@ def numbers_in_place_of_none(x):
     return np.sum(np.array(squares)) * squares[0][1]
 
 
-def test_a_list_of_none_may_be_filled_with_arrays() -> None:
+def test_list_of_none_filled_with_arrays() -> None:
     assert_program(numbers_in_place_of_none, X)
 
     g = srcad.grad(numbers_in_place_of_none)
@@ -765,7 +765,7 @@ def caught_of_one(x, k):
     return r
 
 
-def test_an_expression_may_raise_in_either_arm() -> None:
+def test_conditional_expression_raising_in_either_branch() -> None:
     # Nothing was raised, and the name kept what it was bound to before.
     assert_program(caught_of_either, X, 0.5)
     assert_program(caught_of_either, X, -0.5)
@@ -801,7 +801,7 @@ def a_view_as_a_default(x):
 @pytest.mark.parametrize(
     "f", [a_view_bound_anew_in_a_loop, a_view_as_a_default], ids=lambda f: f.__name__
 )
-def test_a_view_that_a_loop_changes_is_refused(f: Callable[..., Any]) -> None:
+def test_dict_view_changed_by_loop_rejected(f: Callable[..., Any]) -> None:
     # The default of a function did not follow its dict, silently.
     with pytest.raises(errors.UnsupportedTypeError, match="a tuple of 2 on one path"):
         srcad.grad(f)(X)

@@ -101,7 +101,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_a_state_is_unpacked_whoever_made_it(program):
+def test_state_from_opaque_call_unpacked(program):
     assert_program(*program)
 
 
@@ -137,7 +137,7 @@ def backwards(x):
 
 
 @pytest.mark.parametrize("f", [numbered, in_step, filtered, each, backwards])
-def test_a_dict_outside_that_is_written_is_gone_through(f):
+def test_iteration_over_written_global_dict(f):
     def plain(x):
         ORDERS.clear()
         ORDERS.update({"a": 1.0, "b": 2.0})
@@ -168,7 +168,7 @@ def pedigree(share, name):
 
 
 @pytest.mark.parametrize("name", ["a", "c", "d"])
-def test_a_dict_that_is_numbered_is_looked_up_in_a_recursion(name):
+def test_dict_from_enumerate_looked_up_in_recursion(name):
     value, slope = value_and_grad(pedigree)(0.3, name)
     assert value == pedigree(0.3, name)
     assert slope == pytest.approx((pedigree(0.4, name) - pedigree(0.2, name)) / 0.2)

@@ -111,7 +111,7 @@ def without_axes(x, n):
 @pytest.mark.parametrize(
     "f", [the_array, within_the_recursion, halves, in_a_dict, by_two_functions, without_axes]
 )
-def test_what_a_recursion_has_written_into_is_not_read_afterwards(f):
+def test_array_used_after_recursive_write_rejected(f):
     """The array was taken for what it was before the call: value and gradient were wrong."""
     with pytest.raises(MutationError, match="after the call"):
         srcad.grad(f)(X, 3)
@@ -145,11 +145,11 @@ PROGRAMS = [(f, X) for f in (its_result, the_array_it_returns, of_a_dict_only, a
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_what_a_recursion_returns_is_known(program):
+def test_result_of_writing_recursion_gradient(program):
     assert_program(*program)
 
 
-def test_a_recursion_that_writes_into_a_read_only_argument_is_not_given_a_copy():
+def test_recursive_write_into_read_only_argument_raises():
     x = X.copy()
     x.flags.writeable = False
 

@@ -177,7 +177,7 @@ FACTORS = [
 
 
 @pytest.mark.parametrize("factor", FACTORS, ids=lambda f: f.__name__)
-def test_the_class_is_asked(factor: Callable[[Any], float], monkeypatch) -> None:
+def test_builtin_dispatches_to_class_method(factor: Callable[[Any], float], monkeypatch) -> None:
     def f(x):
         return np.sum(x * x) * factor(x)
 
@@ -241,7 +241,7 @@ class Doubled:
         copied_as_it_says,
     ],
 )
-def test_the_class_of_what_holds_a_derivative_is_asked(f: Callable[[float], float]) -> None:
+def test_builtin_of_active_object_dispatches_to_class(f: Callable[[float], float]) -> None:
     srcad.testing.check_grads(f, (0.7,), order=1)
 
 
@@ -257,7 +257,7 @@ class Stateful:
         return {"v": 2.0 * self.v}
 
 
-def test_a_copy_by_way_of_pickling_is_refused() -> None:
+def test_copy_via_pickle_protocol_rejected() -> None:
     with pytest.raises(srcad.errors.UnsupportedSyntaxError, match="Stateful"):
         srcad.grad(copied_by_its_state)(0.7)
 
@@ -334,7 +334,7 @@ def number_on_the_left(a, b):
         number_on_the_left,
     ],
 )
-def test_the_class_of_what_a_call_returned_is_asked_in_its_turn(f: Callable[..., float]) -> None:
+def test_builtin_of_opaque_call_result_dispatches_to_class(f: Callable[..., float]) -> None:
     """What calls without derivative return was taken for a number, which has no class to ask."""
     for wrt in (0, (0, 1)):
         value, slopes = srcad.value_and_grad(f, wrt=wrt)(0.3, 0.7)
@@ -346,7 +346,7 @@ def test_the_class_of_what_a_call_returned_is_asked_in_its_turn(f: Callable[...,
     assert second == pytest.approx(0.0, abs=1e-9)
 
 
-def test_an_object_of_which_nothing_can_be_read_is_refused_in_the_call() -> None:
+def test_operation_with_opaque_object_rejected_at_call() -> None:
     def f(a):
         return (json.loads("0.5", parse_float=Length) - Short(a)).level
 

@@ -125,7 +125,7 @@ def through_a_rate(x):
     return at_a_rate(x)
 
 
-def test_what_a_function_behind_a_cache_reads_is_what_it_is_now(monkeypatch):
+def test_cached_function_uses_current_global(monkeypatch):
     g = grad(through_a_rate)
     before = g(3.0)
 
@@ -134,7 +134,7 @@ def test_what_a_function_behind_a_cache_reads_is_what_it_is_now(monkeypatch):
     assert (before, g(3.0)) == (2.0, 7.0)
 
 
-def test_the_code_behind_a_cache_is_what_it_is_now():
+def test_cached_function_uses_current_code():
     made = functools.lru_cache(lambda x: 2.0 * x)
     g = grad(lambda x: made(x))
     before = g(3.0)
@@ -247,11 +247,11 @@ def local_and_recursive(x):
         ]
     )
 )
-def test_a_cache_of_what_only_computes_makes_no_difference(program):
+def test_cache_of_pure_function_transparent(program):
     assert_program(*program)
 
 
-def test_what_a_cache_holds_changes_as_in_the_plain_call():
+def test_cached_array_written_in_place_as_in_original():
     grad(changed_before_it_is_read)(X)
 
     assert np.array_equal(table(2), [3.0, 3.0, 3.0])
@@ -352,7 +352,7 @@ def comparing_by_identity(x):
         comparing_by_identity,
     ],
 )
-def test_what_a_cache_makes_a_difference_for_is_refused(f):
+def test_observable_cache_rejected(f):
     with pytest.raises(SrcadError):
         grad(f)(X)
 
@@ -366,7 +366,7 @@ def given_a_list(x):
 
 
 @pytest.mark.parametrize("f", [given_an_array, given_a_list])
-def test_what_has_no_hash_is_a_type_error_as_in_the_plain_call(f):
+def test_unhashable_argument_of_cached_function_type_error(f):
     with pytest.raises(TypeError) as plain:
         f(X)
     with pytest.raises(TypeError) as ours:

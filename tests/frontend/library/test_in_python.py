@@ -25,12 +25,12 @@ def by_keyword(x):
 
 
 @pytest.mark.parametrize("f", [two_largest, two_smallest_by_key, by_keyword])
-def test_what_heapq_chooses_carries_its_derivative(f):
+def test_heapq_selection_gradient(f):
     assert srcad.value_and_grad(f)(X)[0] == f(X)
     check_grads(f, (X,))
 
 
-def test_numbers_without_derivative_are_chosen_by_the_function_itself():
+def test_heapq_of_inactive_values_calls_heapq():
     def f(x, k):
         return x[heapq.nlargest(1, k)[0]] ** 2
 
@@ -42,7 +42,7 @@ def test_numbers_without_derivative_are_chosen_by_the_function_itself():
 
 @pytest.mark.parametrize("choose", [heapq.nlargest, heapq.nsmallest])
 @pytest.mark.parametrize("n", [-1, 0, 1, 2, 5])
-def test_as_many_are_chosen_as_by_heapq(choose, n):
+def test_heapq_selection_count_matches(choose, n):
     def f(x):
         return sum(choose(n, [x[0] * 2, x[1] * 1.0, x[2] + 0.0])) + x[0]
 
@@ -50,7 +50,7 @@ def test_as_many_are_chosen_as_by_heapq(choose, n):
 
 
 @pytest.mark.parametrize("name", ["nlargest", "nsmallest"])
-def test_the_order_of_nan_is_left_to_the_heap(name):
+def test_heapq_selection_with_nan_rejected(name):
     def largest(x):
         return sum(heapq.nlargest(2, [x[0] * 2, x[1] * 1.0, x[2] + 0.0]))
 

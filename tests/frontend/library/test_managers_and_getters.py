@@ -156,7 +156,7 @@ MANAGED = [
 
 
 @pytest.mark.parametrize(**named(MANAGED))
-def test_a_generator_manages_a_block(program):
+def test_generator_context_manager_gradient(program):
     assert_program(*program)
 
 
@@ -181,7 +181,7 @@ def fails_inside(x, limit):
     return z
 
 
-def test_a_manager_is_left_once_when_its_block_fails():
+def test_generator_context_manager_exits_once_on_exception():
     EVENTS.clear()
 
     with pytest.raises(KeyError, match="too large"):
@@ -204,7 +204,7 @@ def branches(x):
 
 
 @pytest.mark.parametrize("f", [keeps_exceptions, branches])
-def test_a_manager_that_does_more_is_refused(f):
+def test_unsupported_generator_context_manager_rejected(f):
     with pytest.raises(errors.UnsupportedSyntaxError, match="this 'with'"):
         srcad.grad(f)(X)
 
@@ -215,7 +215,7 @@ def loops_over_manager(x):
     return np.sum(x)
 
 
-def test_a_manager_is_no_iterable():
+def test_iteration_over_context_manager_raises_type_error():
     with pytest.raises(TypeError, match="not iterable"):
         srcad.grad(loops_over_manager)(X)
 
@@ -307,11 +307,11 @@ GETTERS = [
 
 
 @pytest.mark.parametrize(**named(GETTERS))
-def test_a_getter_gets(program):
+def test_operator_getter_gradient(program):
     assert_program(*program)
 
 
-def test_another_getter_at_its_place_is_seen():
+def test_rebound_getter_in_closure_detected():
     def f(x):
         return get(x) ** 2
 
@@ -323,7 +323,7 @@ def test_another_getter_at_its_place_is_seen():
     assert gradient(X) == pytest.approx([0.0, 1.4, 0.0])
 
 
-def test_scipys_namespace_of_arrays_is_numpys():
+def test_scipy_array_namespace_is_numpy():
     pytest.importorskip("scipy")
     from scipy._lib._array_api import array_namespace
 

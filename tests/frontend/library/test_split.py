@@ -114,7 +114,7 @@ def in_other_directions(table):
         ]
     )
 )
-def test_the_parts_of_an_array(program):
+def test_split_parts_gradient(program):
     f, *args = program
 
     value, bar = value_and_grad(f)(*args)
@@ -123,6 +123,6 @@ def test_the_parts_of_an_array(program):
     assert_close(bar, difference(f, tuple(args)))
 
 
-def test_parts_that_are_not_equal_raise_as_in_the_plain_call():
+def test_unequal_split_raises_value_error():
     with pytest.raises(ValueError, match="equal division"):
         value_and_grad(lambda x: np.sum(np.split(x, 4)[0]))(X)

@@ -80,7 +80,7 @@ READ = {
 
 
 @pytest.mark.parametrize("f", READ.values(), ids=READ)
-def test_a_number_that_is_read_from_a_text_of_an_argument_is_refused(f):
+def test_number_parsed_from_string_of_argument_rejected(f):
     with pytest.raises(NotDifferentiableError, match="through a text") as caught:
         srcad.grad(f)(2.5)
 
@@ -143,7 +143,7 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("f", HARMLESS.values(), ids=HARMLESS)
-def test_a_text_that_is_only_shown_or_asked_does_no_harm(f, capsys):
+def test_string_of_active_value_only_printed_or_tested(f, capsys):
     step = 1e-6
     slope = (f(2.5 + step) - f(2.5 - step)) / (2 * step)
     capsys.readouterr()
@@ -156,13 +156,13 @@ def test_a_text_that_is_only_shown_or_asked_does_no_harm(f, capsys):
     assert capsys.readouterr().out == shown
 
 
-def test_a_text_beside_the_result_does_no_harm():
+def test_string_in_aux_result():
     gradient, text = srcad.grad(lambda x: (x * x, f"{x}"), has_aux=True)(2.5)
 
     assert (gradient, text) == (5.0, "2.5")
 
 
-def test_a_text_of_a_constant_is_a_constant():
+def test_string_of_constant_is_constant():
     assert srcad.grad(lambda x: x * float(str(srcad.stop_gradient(x))))(2.5) == 2.5
 
 
@@ -177,7 +177,7 @@ TEMPLATE = "{} {}"
         (lambda x: TEMPLATE.format(x) and x, IndexError),
     ],
 )
-def test_a_template_that_does_not_fit_fails_as_in_the_plain_call(f, error):
+def test_mismatched_format_template_raises_same_exception(f, error):
     with pytest.raises(error) as plain:
         f(2.5)
 
@@ -203,7 +203,7 @@ CLASSES = {
 
 
 @pytest.mark.parametrize("f", CLASSES.values(), ids=CLASSES)
-def test_a_class_that_holds_a_differentiated_value_is_refused(f):
+def test_class_created_with_active_attribute_rejected(f):
     with pytest.raises(UnsupportedTypeError, match="make a class"):
         srcad.grad(f)(2.5)
 
@@ -219,7 +219,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("f", OTHERS.values(), ids=OTHERS)
-def test_other_holders_are_right_or_refused(f):
+def test_active_value_in_other_containers_correct_or_rejected(f):
     step = 1e-6
     slope = (f(2.5 + step) - f(2.5 - step)) / (2 * step)
 

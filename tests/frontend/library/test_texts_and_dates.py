@@ -241,7 +241,7 @@ def kept_in_an_object(x):
         seen_through_a_proxy,
     ],
 )
-def test_who_may_write_unseen_is_refused(f: Callable[..., Any]) -> None:
+def test_untracked_mutation_of_list_rejected(f: Callable[..., Any]) -> None:
     with pytest.raises(srcad.errors.MutationError):
         srcad.grad(f)(X)
 
@@ -252,5 +252,5 @@ def read_by_what_is_chosen(x):
     return x[0] * pick(items)
 
 
-def test_who_only_reads_may_have_a_list() -> None:
+def test_list_passed_to_read_only_opaque_call() -> None:
     assert srcad.grad(read_by_what_is_chosen)(X)[0] == 2.0

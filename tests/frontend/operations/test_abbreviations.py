@@ -30,7 +30,7 @@ def unplaced(node):
     return node
 
 
-def test_statements_are_read_in_the_place_of_what_stands_for_them(meant):
+def test_desugared_statements_interpreted_in_place(meant):
     meant("y = x * x\nz = y * x")
 
     def f(x):
@@ -41,7 +41,7 @@ def test_statements_are_read_in_the_place_of_what_stands_for_them(meant):
     assert grad(f)(2.0) == 16.0
 
 
-def test_some_of_them_may_leave_and_the_rest_is_what_follows(meant):
+def test_desugared_statements_with_early_return(meant):
     meant("if x > 5.0:\n    return 3.0 * x\ny = x * x\nif x < 1.0:\n    return y")
 
     def f(x):
@@ -52,7 +52,7 @@ def test_some_of_them_may_leave_and_the_rest_is_what_follows(meant):
     assert [grad(f)(x) for x in (7.0, 2.0, 0.5)] == [3.0, 32.0, 1.0]
 
 
-def test_an_abbreviation_may_stand_for_another(meant):
+def test_desugaring_into_another_desugared_statement(meant):
     meant("match x > 1.0:\n    case True:\n        y = x * x\n    case _:\n        y = -x")
 
     def f(x):
@@ -64,7 +64,7 @@ def test_an_abbreviation_may_stand_for_another(meant):
     assert [grad(f)(x) for x in (3.0, 0.5)] == [6.0, -1.0]
 
 
-def test_what_is_refused_in_them_is_shown_where_they_stand(meant):
+def test_rejection_in_desugared_statement_located_at_original(meant):
     meant("y = lambda: (yield)\nclass A:\n    pass")
 
     def f(x):
@@ -77,7 +77,7 @@ def test_what_is_refused_in_them_is_shown_where_they_stand(meant):
     assert caught.value.where.line == f.__code__.co_firstlineno + 1
 
 
-def test_a_function_of_a_module_has_one_meaning(monkeypatch):
+def test_duplicate_handler_registration_rejected(monkeypatch):
     monkeypatch.setattr(dispatch, "_OF_MODULES", {})
     dispatch.means_in("module", "f", "g")(print)
 

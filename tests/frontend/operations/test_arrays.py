@@ -139,7 +139,7 @@ ALL = {**INDEXES, **METHODS, **FUNCTIONS}
 
 
 @pytest.mark.parametrize("name", some(ALL, lambda k, _: k % 3 == 0))
-def test_of_a_matrix(name: str) -> None:
+def test_matrix_operation_gradient(name: str) -> None:
     g = ALL[name]
 
     def f(m):
@@ -151,7 +151,7 @@ def test_of_a_matrix(name: str) -> None:
 
 
 @pytest.mark.random
-def test_functions_of_a_matrix_that_share_their_code() -> None:
+def test_matrix_operations_sharing_generated_code() -> None:
     """After some patterns the code is made for lengths of any kind."""
     for g in ALL.values():
 
@@ -222,7 +222,7 @@ def test_errstate_covers_the_reverse_half() -> None:
         assert grad(f)(np.array([0.0]))[0] == np.inf
 
 
-def test_static_questions_are_folded() -> None:
+def test_static_shape_conditions_folded() -> None:
     def f(x):
         if x.ndim == 1:
             return np.sum(x * x)
@@ -234,7 +234,7 @@ def test_static_questions_are_folded() -> None:
     assert_gradient(gradient, f, M)
 
 
-def test_reading_elements_in_a_loop_adds_into_one_buffer() -> None:
+def test_element_access_in_loop_accumulates_into_one_buffer() -> None:
     def f(x):
         s = 0.0
         for i in range(len(x)):
@@ -278,7 +278,7 @@ LISTS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_a_list_of_numbers_is_an_array_to_numpy(name: str) -> None:
+def test_list_of_numbers_converted_by_numpy(name: str) -> None:
     assert_gradient(gradient, LISTS[name], V)
 
 
@@ -297,7 +297,7 @@ ROWS_AND_COLUMNS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("f", ROWS_AND_COLUMNS.values(), ids=ROWS_AND_COLUMNS)
-def test_rows_and_columns_are_joined(f) -> None:
+def test_r_and_c_concatenation_gradient(f) -> None:
     """What ``np.r_`` and ``np.c_`` join carried no derivative: they were taken for an index."""
 
     def total(x, m):
@@ -310,7 +310,7 @@ def test_rows_and_columns_are_joined(f) -> None:
     testing.check_grads(total, (V, M), wrt=(0, 1), order=1)
 
 
-def test_joined_columns_are_written_as_numpy_calls() -> None:
+def test_c_concatenation_adjoint_uses_numpy_calls() -> None:
     def f(a, b):
         return np.sum((np.c_[np.ones(a.size), a] @ b) ** 2)
 
@@ -333,7 +333,7 @@ LISTED: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("f", LISTED.values(), ids=LISTED)
-def test_lists_beside_an_array_are_arrays_to_its_rule(f) -> None:
+def test_list_operand_converted_to_array_in_rule(f) -> None:
     """``y[1:] + y[:-1]`` of a list is a longer list: the gradient had another shape."""
     assert value_and_grad(f)(V)[0] == f(V)
     testing.check_grads(f, (V,), order=1)
@@ -352,13 +352,13 @@ FIELDS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("f", FIELDS.values(), ids=FIELDS)
-def test_parts_of_a_decomposition_have_names(f) -> None:
+def test_decomposition_result_attributes_gradient(f) -> None:
     """They were taken for methods, and refusing to return one failed without a place."""
     testing.check_grads(f, (V,), order=1)
 
 
 @pytest.mark.parametrize("widths", [1, (1, 2), [2, 0], ((1, 2),)], ids=str)
-def test_widths_and_places_may_be_arguments(widths: Any) -> None:
+def test_pad_widths_and_take_indices_as_arguments(widths: Any) -> None:
     # Widths known only at run time were taken for pairs of pairs, a tuple of places for one.
     def f(x, widths, places):
         return np.sum(np.pad(x, widths) ** 2 * 3.0) * np.sum(np.take(x, places))
@@ -371,7 +371,7 @@ def test_widths_and_places_may_be_arguments(widths: Any) -> None:
     np.testing.assert_allclose(slope, want, rtol=1e-14)
 
 
-def test_the_loops_of_a_rule_go_over_arguments() -> None:
+def test_variadic_rule_loops_over_arguments() -> None:
     # Of two vectors of one length the loop was one at run time, and its list had no known parts.
     def f(x):
         a, b = np.meshgrid(x, 2.0 * x)
@@ -390,7 +390,7 @@ def test_an_array_in_another_byte_order_has_extremes() -> None:
 
 
 @pytest.mark.parametrize("name", ["T", "shape", "copy"])
-def test_a_python_number_has_no_attributes_of_arrays(name: str) -> None:
+def test_python_float_lacks_array_attributes(name: str) -> None:
     def f(x):
         try:
             getattr(x, name)

@@ -98,7 +98,7 @@ def as_a_start(x):
 @pytest.mark.parametrize(
     **named([(f, X) for f in (as_a_start, in_a_loop, in_comprehensions, as_lists, by_tools, twice)])
 )
-def test_an_object_is_gone_through_as_its_class_says(program: tuple[Any, ...]) -> None:
+def test_user_class_iteration_protocol(program: tuple[Any, ...]) -> None:
     assert_program(*program)
 
 
@@ -125,7 +125,7 @@ class Indexed:
         return self.items[k]
 
 
-def test_an_object_that_steps_is_gone_through() -> None:
+def test_user_iterator_with_next() -> None:
     def f(x):
         total = next(Steps(x)) ** 3
         for entry in Steps(x):
@@ -135,7 +135,7 @@ def test_an_object_that_steps_is_gone_through() -> None:
     assert_program(f, X)
 
 
-def test_a_loop_over_an_object_without_iter_says_what_to_do() -> None:
+def test_loop_over_class_without_iter_error_suggests_iter() -> None:
     with pytest.raises(errors.UnsupportedTypeError, match="give its class an __iter__"):
         grad(lambda x: sum(v**2 for v in Indexed(x)))(X)
 
@@ -165,7 +165,7 @@ class Sized(Offset):
     lambda x: np.sum(x + Offset(x[1])),
     lambda x: np.sum(np.sin(x[0]) + Sized(x[1])),
 ])  # fmt: skip
-def test_numpy_takes_an_object_on_the_right_entry_by_entry(f: Callable[..., Any]) -> None:
+def test_array_operator_with_object_right_operand_rejected(f: Callable[..., Any]) -> None:
     # Its operator was called once, with the whole array: another value, another gradient.
     with pytest.raises(errors.UnsupportedTypeError, match="entry by entry"):
         grad(f)(X)
@@ -176,13 +176,13 @@ def test_numpy_takes_an_object_on_the_right_entry_by_entry(f: Callable[..., Any]
     lambda x: np.sin(x[0]) + Offset(x[1]),
     lambda x: 2.0 + Sized(x[1] * x[0]),
 ])  # fmt: skip
-def test_a_class_that_does_its_own_arithmetic_is_asked(f: Callable[..., Any]) -> None:
+def test_class_with_own_arithmetic_dispatched(f: Callable[..., Any]) -> None:
     assert_program(f, X)
 
 
 @pytest.mark.parametrize("place", ["", "[1]", "[1:]"])
 @pytest.mark.parametrize("cls", [Offset, Proud])
-def test_in_place_on_an_array_no_class_is_asked(place: str, cls: type) -> None:
+def test_in_place_array_operator_with_object_rejected(place: str, cls: type) -> None:
     # The attributes of the object were added, one by one, or its operator was called.
     space: dict[str, Any] = {"np": np, "cls": cls}
     text = f"def f(x):\n    y = x * 2.0\n    y{place} += cls(x[1])\n    return np.sum(y)\n"
@@ -225,7 +225,7 @@ def stored(x):
     lambda x: math.sin(Wave(x[0])),
     stored,
 ])  # fmt: skip
-def test_what_numpy_makes_of_an_object_is_not_known(f: Callable[..., Any]) -> None:
+def test_numpy_function_of_user_object_rejected(f: Callable[..., Any]) -> None:
     # A rule worked with the object itself, and its cotangent had attributes of an array.
     with pytest.raises(errors.UnsupportedTypeError, match="with a 'Wave'"):
         grad(f)(X)
@@ -282,12 +282,12 @@ def logged(x):
 
 
 @pytest.mark.parametrize(**named([(f, X) for f in (integrated, filled, logged)]))
-def test_what_a_helper_makes_may_be_changed(program: tuple[Any, ...]) -> None:
+def test_object_created_by_helper_mutated(program: tuple[Any, ...]) -> None:
     # A call through which no derivative flows was left as it stands, and its result refused.
     assert_program(*program)
 
 
-def test_a_call_without_a_derivative_is_left_as_it_stands_otherwise() -> None:
+def test_inactive_call_emitted_unchanged() -> None:
     def table(n):
         return list(map(math.sqrt, range(n)))
 
@@ -314,7 +314,7 @@ def shared():
     return SHARED
 
 
-def test_what_a_cache_holds_is_not_made_anew() -> None:
+def test_cached_inactive_call_evaluated_once() -> None:
     # The function behind the cache was called instead, each time.
     def f(x):
         return np.sum((cached(3) + 1.0) * x)
@@ -328,7 +328,7 @@ def test_what_a_cache_holds_is_not_made_anew() -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: cached(3), shared])
-def test_what_others_hold_too_is_not_written_into(make: Callable[..., Any]) -> None:
+def test_write_into_array_shared_by_helper_rejected(make: Callable[..., Any]) -> None:
     def f(x):
         made = make()
         made[0] += x[0]
@@ -355,7 +355,7 @@ class Stepper:
         return np.sin(v)
 
 
-def test_an_attribute_of_the_object_goes_before_one_of_its_class() -> None:
+def test_instance_attribute_shadows_class_attribute() -> None:
     stepper = Stepper(fast=True)
     stepper.bend = np.cos
 
@@ -365,7 +365,7 @@ def test_an_attribute_of_the_object_goes_before_one_of_its_class() -> None:
     assert_program(f, 0.7)
 
 
-def test_an_object_that_gets_another_method_is_seen() -> None:
+def test_method_assigned_on_instance_detected() -> None:
     # The gradient was that of the first call.
     stepper = Stepper(fast=True)
     g = value_and_grad(lambda x: stepper.step(x) + stepper.bend(x))
@@ -384,7 +384,7 @@ class Slower(Stepper):
         return super().quick(v) * 0.5
 
 
-def test_a_method_of_a_base_class_that_changes_is_seen() -> None:
+def test_base_class_method_change_detected() -> None:
     # What `super()` found for an object from outside was not looked at again.
     stepper, quick = Slower(fast=True), Stepper.quick
     g = grad(lambda x: stepper.quick(x))
@@ -466,7 +466,7 @@ def test_getattr_reads_properties() -> None:
 
 
 # ------------------------------------------------------------------------ draws
-def test_what_a_generator_made_here_draws_has_a_type() -> None:
+def test_local_random_generator_draws_typed() -> None:
     # A place that was drawn was taken for one that may select a view.
     def f(x):
         rng = np.random.default_rng(3)
@@ -528,7 +528,7 @@ def test_a_namespace_is_an_object() -> None:
 LOG = logging.getLogger("srcad.tests")
 
 
-def test_what_is_logged_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_logging_calls_run_once(caplog: pytest.LogCaptureFixture) -> None:
     # The source of the library was read, down to a class without a rule.
     def f(x):
         for k in range(2):
@@ -582,7 +582,7 @@ def joined_in_place(x):
 
 
 @pytest.mark.parametrize(**named([(f, 0.7) for f in (aliased, joined, joined_in_place)]))
-def test_operators_on_what_only_the_call_knows(program: tuple[Any, ...]) -> None:
+def test_operators_on_opaque_values(program: tuple[Any, ...]) -> None:
     # `a += b` made something new, which other names did not see; a list with a derivative that was
     # joined to one of an unknown kind was taken for an array that is added.
     assert_program(*program)
@@ -592,7 +592,7 @@ def test_operators_on_what_only_the_call_knows(program: tuple[Any, ...]) -> None
     lambda x: sum(json.loads("[1.0, 2.0]") + [x]),
     lambda x: sum([x] * json.loads("3")),
 ])  # fmt: skip
-def test_a_list_beside_what_only_the_call_knows_is_refused(f: Callable[..., Any]) -> None:
+def test_list_plus_opaque_value_rejected(f: Callable[..., Any]) -> None:
     with pytest.raises(errors.UnsupportedTypeError, match="lists are joined or arrays"):
         grad(f)(0.7)
 
@@ -609,7 +609,7 @@ class Tally:
 TALLY = Tally()
 
 
-def test_in_place_on_an_object_from_outside_changes_it_once() -> None:
+def test_in_place_operator_on_global_object_applied_once() -> None:
     def f(x):
         tally = TALLY
         tally += 2
@@ -646,7 +646,7 @@ VAULT = SafeVault(2.0)
 
 
 @pytest.mark.parametrize("f", [lambda x: SafeVault(x).both(x), lambda x: VAULT.both(x)])
-def test_private_names_belong_to_their_class(f: Callable[..., Any]) -> None:
+def test_private_name_mangling(f: Callable[..., Any]) -> None:
     # Those of a class and of one that refines it were the same attribute; methods were not found.
     assert_program(f, 0.7)
 
@@ -662,14 +662,14 @@ class Scaler:
         return self.a * k
 
 
-def test_a_callable_argument_is_handed_on_to_its_methods() -> None:
+def test_callable_argument_passed_to_its_methods() -> None:
     # An argument that is known now could not be given to a call that runs as it stands.
     g = grad(lambda obj, x: obj(x) * obj[3], wrt="x")
 
     assert_close(g(Scaler(2.0), 0.7), 12.0)
 
 
-def test_a_loop_over_one_of_two_things_is_read() -> None:
+def test_loop_over_conditional_iterable() -> None:
     # It asked for an iterator of an iterator, without end.
     def f(x):
         return sum(table() if x > 5.0 else [x, x * x])
@@ -697,13 +697,13 @@ def squarer():
 
 
 @pytest.mark.parametrize("f", [lambda x: squarer() * x, lambda x: x * squarer()])
-def test_an_object_that_a_helper_makes_is_no_number(f: Callable[..., Any]) -> None:
+def test_opaque_object_from_helper_is_not_numeric(f: Callable[..., Any]) -> None:
     # It was taken for one: the derivative was that of a product.
     with pytest.raises(errors.UnsupportedTypeError, match="with a 'Squarer'"):
         grad(f)(0.7)
 
 
-def test_a_number_that_a_helper_makes_is_one() -> None:
+def test_number_from_opaque_helper() -> None:
     def f(x):
         scale, total = pair_of_numbers()[1], 0.0
         for k in range(3):

@@ -224,7 +224,7 @@ def test_gradients_have_the_structure_of_the_argument(rng: np.random.Generator) 
     assert_gradient(gradient, loss, params, V)
 
 
-def test_named_tuples_and_dataclasses_come_back() -> None:
+def test_named_tuple_and_dataclass_gradients_keep_type() -> None:
     assert_gradient(gradient, lambda p: p.p * p.q, Pair(2.0, 3.0))
     assert_gradient(gradient, lambda t: t.first * t.second, Typed(2.0))
     assert_gradient(gradient, lambda p: np.sum(p.W @ p.b), Params(np.eye(2), np.ones(2)))
@@ -237,7 +237,7 @@ def test_the_users_classes_are_built_without_running_their_code() -> None:
     assert g.x == -3.0
 
 
-def test_a_longer_list_is_no_other_function() -> None:
+def test_longer_list_argument_does_not_recompile() -> None:
     def f(values):
         s = 1.0
         for v in values:
@@ -294,14 +294,14 @@ def test_structured_results_and_their_seeds() -> None:
     assert back(1.0) == (4.0, 8.0)
 
 
-def test_the_order_of_the_keys_is_kept() -> None:
+def test_gradient_dict_preserves_key_order() -> None:
     g = grad(lambda p: p["z"] * p["a"])({"z": 2.0, "a": 3.0})
 
     assert_close(g, {"z": 3.0, "a": 2.0})
     assert list(g) == ["z", "a"]
 
 
-def test_a_structure_whose_depth_changes_in_a_loop_is_refused() -> None:
+def test_loop_carried_structure_of_varying_depth_rejected() -> None:
     """It was taken for an object of which nothing is known, and its derivative failed."""
 
     def f(x):
@@ -359,12 +359,12 @@ def by_names(p):
 
 
 @pytest.mark.parametrize("f", [by_addition, by_format, by_parts, by_names])
-def test_keys_may_be_made_of_texts_and_numbers(f: Callable[..., Any]) -> None:
+def test_dict_keys_built_from_strings_and_numbers(f: Callable[..., Any]) -> None:
     # All but f-strings were refused: the key is not known before the call.
     assert_gradient(gradient, f, LAYERS)
 
 
-def test_the_gradient_of_a_list_of_different_things_is_a_list() -> None:
+def test_heterogeneous_list_gradient_is_list() -> None:
     # It was a tuple.
     def f(t):
         return t[0] * t[1][0] + sum(t[1][1]) + np.sum(t[2]["a"][0] ** 2)
@@ -391,6 +391,6 @@ def axes_of_a_list_of_dicts(x):
 
 
 @pytest.mark.parametrize("f", [axes_of_a_dict, axes_of_a_list_of_dicts])
-def test_a_dict_is_one_thing_to_numpy(f) -> None:
+def test_numpy_treats_dict_as_scalar_object(f) -> None:
     # It was taken for the sequence of its values, where all of it was known.
     assert grad(f)(0.5) == f(1.0) == 1.0

@@ -91,7 +91,7 @@ def outcome(f: Callable[..., Any], *args: Any) -> Any:
 
 @pytest.mark.parametrize("f", FUNCTIONS)
 @pytest.mark.parametrize("n", [0, 1, 2])
-def test_reading_it_raises_as_the_plain_call_does(f: Callable[..., Any], n: int) -> None:
+def test_unassigned_loop_variable_raises_same_exception(f: Callable[..., Any], n: int) -> None:
     plain = outcome(f, 2.0, n)
 
     gradient = outcome(srcad.value_and_grad(f), 2.0, n)
@@ -101,7 +101,7 @@ def test_reading_it_raises_as_the_plain_call_does(f: Callable[..., Any], n: int)
     assert values == [plain, plain]
 
 
-def test_nothing_is_looked_at_where_the_loop_surely_runs() -> None:
+def test_no_assignment_check_when_loop_certainly_runs() -> None:
     gradient = srcad.grad(after_a_range)
 
     assert gradient(2.0, 3) == 8.0

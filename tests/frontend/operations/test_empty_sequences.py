@@ -35,7 +35,7 @@ def over_no_places(x, k):
 @pytest.mark.parametrize(
     **named([(not_read, X, 7), (caught, X, 0), (caught, X, np.int64(2)), (over_no_places, X, 3)])
 )
-def test_an_empty_sequence_is_read_where_it_raises(program):
+def test_empty_sequence_access_gradient_of_except_path(program):
     f, *args = program
 
     value, bar = value_and_grad(f)(*args)
@@ -44,6 +44,6 @@ def test_an_empty_sequence_is_read_where_it_raises(program):
     assert_close(bar, difference(f, tuple(args)))
 
 
-def test_reading_an_empty_list_raises_as_in_the_plain_call():
+def test_empty_list_access_raises_index_error():
     with pytest.raises(IndexError, match="list index out of range"):
         grad(not_read)(X, 1)

@@ -478,7 +478,7 @@ def property_that_is_deleted(a, b):
         names_of_a_class,
     ],
 )
-def test_operators_of_objects_are_what_python_makes_of_them(f: Callable[..., Any]) -> None:
+def test_user_class_operators_follow_python_dispatch(f: Callable[..., Any]) -> None:
     assert value_and_grad(f)(0.7, 0.4)[0] == f(0.7, 0.4)
     testing.check_grads(f, (0.7, 0.4))
 
@@ -499,7 +499,7 @@ def test_of_a_vector(f: Callable[..., Any]) -> None:
 
 
 # ------------------------------------------------------------------------- arguments and classes
-def test_an_object_of_the_caller_stays_as_it_is() -> None:
+def test_argument_object_not_mutated() -> None:
     def f(s):
         s.step(0.1)
         s.x = s.x * 2.0
@@ -513,7 +513,7 @@ def test_an_object_of_the_caller_stays_as_it_is() -> None:
     assert_gradient(lambda _, x: (got.x,), moved, 0.7)
 
 
-def test_a_class_that_changes_is_seen() -> None:
+def test_class_attribute_change_detected() -> None:
     class Scaled:
         factor = 2.0
 
@@ -532,14 +532,14 @@ def test_a_class_that_changes_is_seen() -> None:
     assert (before, after, g(1.0)) == (2.0, 5.0, 7.0)
 
 
-def test_a_missing_attribute_raises_as_in_the_plain_call() -> None:
+def test_missing_attribute_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nothing"):
         gradient(lambda x: State(x).nothing * x, 1.0)
     with pytest.raises(TypeError):
         gradient(lambda x: State(x, wrong=1.0).x, 1.0)
 
 
-def test_a_frozen_object_is_not_written_into() -> None:
+def test_write_to_frozen_dataclass_raises() -> None:
     def f(x):
         p = Frozen(x)
         p.a = 2.0 * x
@@ -558,14 +558,14 @@ class Counter:
         return x * x
 
 
-def test_an_object_from_outside_counts_its_calls() -> None:
+def test_bound_method_call_counter_incremented_once() -> None:
     counter = Counter()
 
     assert grad(counter.value)(2.0) == 4.0
     assert counter.count == 1
 
 
-def test_inactive_helpers_write_into_what_they_are_given() -> None:
+def test_inactive_helper_mutates_list_argument() -> None:
     """An inactive call used to run on a copy of a local list: what it wrote was lost."""
 
     def push(items, v):
@@ -614,13 +614,13 @@ FOREIGN: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("f", FOREIGN.values(), ids=FOREIGN)
-def test_operators_of_an_object_from_outside_are_read(f) -> None:
+def test_global_object_operators_interpreted(f) -> None:
     """They were taken for those of a number: the gradient of ``s + x`` was that of ``x``."""
     testing.check_grads(lambda x: f(x, SCALE), (V,), order=1)
     testing.check_grads(f, (V, SCALE), wrt=0, order=1)
 
 
-def test_an_object_on_the_right_may_have_the_operator() -> None:
+def test_reflected_operator_of_right_operand() -> None:
     testing.check_grads(lambda x: (x[0] + SCALE) ** 2, (V,), order=1)
 
 
@@ -642,7 +642,7 @@ with warnings.catch_warnings():
         lambda x: np.sum(np.r_["0,2", x, x]),
     ],
 )
-def test_an_operation_that_only_a_class_knows_is_refused(f) -> None:
+def test_operation_of_unsupported_class_rejected(f) -> None:
     """The rule of the table gave the masked entry a derivative, and none to a grid's bound."""
     with pytest.raises(errors.UnsupportedTypeError, match="an operation with a") as caught:
         gradient(f, V)
@@ -650,7 +650,7 @@ def test_an_operation_that_only_a_class_knows_is_refused(f) -> None:
     assert caught.value.where is not None
 
 
-def test_without_a_derivative_such_an_operation_runs_as_it_stands() -> None:
+def test_inactive_operation_of_unsupported_class_runs_unchanged() -> None:
     def f(x):
         return np.sum(x) * float((MASKED * 2.0).sum()) + np.sum(np.mgrid[0:3] * x[0])
 
@@ -671,7 +671,7 @@ class Total:
         return np.sum(x) * self.factor
 
 
-def test_an_argument_that_is_called_may_read_globals() -> None:
+def test_callable_argument_using_globals() -> None:
     """Nothing told which code an argument's ``__call__`` had: reading its globals failed."""
     f = grad(lambda x, total: total(x) ** 2)
 
@@ -706,13 +706,13 @@ BUILTINS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("f", BUILTINS.values(), ids=BUILTINS)
-def test_builtins_ask_the_methods_of_an_object(f) -> None:
+def test_builtins_dispatch_to_object_methods(f) -> None:
     """``round`` of an object made here had no derivative, as if it were a number."""
     assert value_and_grad(f)(V)[0] == f(V)
     testing.check_grads(f, (V,), order=1)
 
 
-def test_the_dictionary_of_an_object_made_here_is_refused() -> None:
+def test_instance_dict_access_rejected() -> None:
     with pytest.raises(errors.UnsupportedSyntaxError, match="__dict__"):
         gradient(lambda x: Tagged(x[0]).__dict__["v"] ** 2, V)
 
@@ -722,7 +722,7 @@ class Reflected:
         return other * 4.0
 
 
-def test_an_object_of_a_class_that_is_called_inside_is_foreign() -> None:
+def test_object_of_opaque_class_constructor_not_numeric() -> None:
     """What the constructor of a class returns was taken for a number."""
     with pytest.raises(errors.UnsupportedTypeError, match="an operation with a 'Subtracts'"):
         gradient(lambda x: np.sum(x - Subtracts(2.0)), V)
@@ -743,7 +743,7 @@ def solved(scale, b):
     return np.asarray(b) / scale.factor
 
 
-def test_a_rule_of_the_users_takes_what_objects_it_likes() -> None:
+def test_user_rule_accepts_arbitrary_objects() -> None:
     rules.linear(solved, active=("b",))(lambda y_bar, scale, b: y_bar / scale.factor)
 
     testing.check_grads(lambda x: np.sum(solved(SCALE, x) ** 2), (V,), order=1)
@@ -772,7 +772,7 @@ class HasScaled:
         self.d = x
 
 
-def test_a_class_with_descriptors_of_the_users_is_not_read() -> None:
+def test_class_with_custom_descriptors_not_interpreted() -> None:
     # Its attributes were taken for what had been stored: value and gradient were wrong, silently.
     with pytest.raises(errors.MissingRuleError, match="HasScaled"):
         grad(lambda x: HasScaled(x).d)(0.3)

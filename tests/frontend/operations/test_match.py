@@ -11,7 +11,7 @@ from tests.corpus.patterns import CALLS, Circle, commands, subject_runs_once, va
 V = np.array([0.3, -0.7, 1.1, 0.5])
 
 
-def test_the_slope_at_a_matched_value_is_that_of_its_case() -> None:
+def test_match_on_value_gradient_of_matching_case() -> None:
     assert grad(values)(2.5) == 3.0
     assert grad(values)(-1.0) == 4.0
 
@@ -24,12 +24,12 @@ def test_the_subject_is_evaluated_once() -> None:
     assert CALLS == ["note"]
 
 
-def test_no_case_that_matches_raises_as_the_plain_call_does() -> None:
+def test_unmatched_subject_raises_same_exception() -> None:
     with pytest.raises(ValueError, match="jump 3"):
         grad(commands)(0.7, "jump 3")
 
 
-def test_more_positions_than_the_class_names_are_refused() -> None:
+def test_class_pattern_with_too_many_positions_rejected() -> None:
     def f(a):
         match Circle(a):
             case Circle(r, s):

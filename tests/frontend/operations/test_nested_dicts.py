@@ -49,5 +49,5 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_parts_come_from_the_dict_that_holds_them(program):
+def test_nested_dict_entries_resolved_from_enclosing_dict(program):
     assert_program(*program)

@@ -89,7 +89,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("f", PROGRAMS)
-def test_side_effects_happen_in_the_order_of_python(f):
+def test_side_effects_in_python_evaluation_order(f):
     LOG.clear()
     value = f(3.0)
     expected = LOG[:]

@@ -164,7 +164,7 @@ def test_a_program_has_its_gradient(f: Any) -> None:
     assert_close(gradient, difference(f, (X,), 0), 1e-6, 1e-7)
 
 
-def test_too_few_items_of_a_generator_raise_as_in_the_plain_call() -> None:
+def test_unpacking_short_generator_raises_same_exception() -> None:
     lame = Node(Node(value=2.0))
 
     def f(x):

@@ -63,7 +63,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_an_operand_with_more_axes_raises_as_in_the_plain_call(program):
+def test_in_place_operand_with_more_axes_raises(program):
     x, c = np.array([0.3]), np.array([0.5])
 
     with pytest.raises(ValueError, match="broadcast"):
@@ -72,7 +72,7 @@ def test_an_operand_with_more_axes_raises_as_in_the_plain_call(program):
         srcad.value_and_grad(program)(x, c)
 
 
-def test_an_operand_with_fewer_axes_is_written_into_all_rows():
+def test_in_place_operand_with_fewer_axes_broadcast():
     def loss(x, c):
         a = np.outer(x, x)
         a *= c

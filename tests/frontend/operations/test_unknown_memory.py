@@ -317,7 +317,7 @@ def of_a_text(x):
         ]
     )
 )
-def test_a_change_is_seen_by_every_name(program):
+def test_in_place_change_visible_through_all_aliases(program):
     f, x = program
 
     assert_program(f, x)
@@ -332,7 +332,7 @@ def scaled_draw(x):
     return np.sum(b)
 
 
-def test_a_draw_of_a_global_generator_is_changed_in_place():
+def test_global_generator_draw_written_in_place():
     want = np.random.default_rng(0).normal(size=3)
 
     assert_close(grad(scaled_draw)(X), want)
@@ -344,7 +344,7 @@ def changed_alone(x):
     return np.sum(HELD * x)
 
 
-def test_what_a_module_holds_changes_as_in_the_plain_call_where_nothing_has_read_it():
+def test_unused_global_array_written_in_place_as_in_original():
     assert_close(grad(changed_alone)(X), np.array([2.0, 4.0, 6.0]))
     assert_close(HELD, np.array([2.0, 4.0, 6.0]))
 
@@ -526,7 +526,7 @@ def of_the_next_item(x):
         of_the_next_item,
     ],
 )
-def test_what_others_may_hold_is_not_changed_unseen(f):
+def test_in_place_change_of_possibly_shared_array_rejected(f):
     with pytest.raises(MutationError):
         grad(f)(X)
     assert HELD[0] == HOLDER.w[0] == Holder.weights[0] == 1.0
@@ -542,6 +542,6 @@ def each_row(x):
     return np.sum(HELD * x)
 
 
-def test_rows_that_a_call_returned_are_refused_at_the_call():
+def test_in_place_change_of_rows_from_opaque_call_rejected():
     with pytest.raises(MutationError):
         grad(each_row)(X)

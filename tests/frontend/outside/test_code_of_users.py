@@ -193,7 +193,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_it_runs_as_often_as_in_the_plain_call(name):
+def test_user_code_runs_as_often_as_in_original(name):
     function = PROGRAMS[name]
     RAN.clear()
     step = (function(3.0 + 1e-6) - function(3.0 - 1e-6)) / 2e-6
@@ -208,7 +208,7 @@ def test_it_runs_as_often_as_in_the_plain_call(name):
         assert plain == RAN
 
 
-def test_what_is_computed_once_is_computed_by_the_first_call():
+def test_cached_property_evaluated_by_first_call_only():
     class Cached:
         @functools.cached_property
         def rate(self):
@@ -223,7 +223,7 @@ def test_what_is_computed_once_is_computed_by_the_first_call():
     assert (derivative(3.0), derivative(3.0), RAN) == (2.0, 2.0, ["cached"])
 
 
-def test_showing_puts_nothing_into_a_defaultdict():
+def test_source_display_does_not_populate_defaultdict():
     table = defaultdict(lambda: ran("factory"))
     derivative = grad(lambda x: table["rate"] * x)
     RAN.clear()
@@ -233,7 +233,7 @@ def test_showing_puts_nothing_into_a_defaultdict():
     assert (derivative(3.0), dict(table), RAN) == (2.0, {"rate": 2.0}, ["factory"])
 
 
-def test_a_function_that_is_found_by_getattr_is_read_where_a_derivative_passes_it():
+def test_function_from_getattr_interpreted_when_active():
     class Config:
         def __init__(self):
             self.parts = {"square": lambda v: v * v, "count": 3, "W": np.full(3, 2.0)}
@@ -254,7 +254,7 @@ def test_a_function_that_is_found_by_getattr_is_read_where_a_derivative_passes_i
     assert grad(lambda x: np.sum(config.W * x))(np.ones(3)).tolist() == [5.0] * 3
 
 
-def test_an_attribute_that_an_object_gets_later_goes_first():
+def test_attribute_assigned_after_compilation_overrides_getattr():
     holder = Answering()
     derivative = grad(lambda x: holder.rate * x)
 
@@ -264,7 +264,7 @@ def test_an_attribute_that_an_object_gets_later_goes_first():
 
 
 @pytest.mark.parametrize("holder", [Answering(), Described(), AskedForAll()])
-def test_an_object_that_is_an_argument_is_asked_as_often_as_in_the_plain_call(holder):
+def test_argument_object_getattr_called_once_per_call(holder):
     name = "of_property" if isinstance(holder, Described) else "rate"
     derivative = grad(lambda x, holder: x * x * getattr(holder, name))
     for _ in range(2):
@@ -290,7 +290,7 @@ class HandingByObject(Handing):
 
 
 @pytest.mark.parametrize("cls", [Handing, HandingByObject])
-def test_a_method_that_is_handed_on_is_read(cls):
+def test_method_from_delegating_class_interpreted(cls):
     model = cls()
     derivative = grad(lambda x: model.loss(x))
 

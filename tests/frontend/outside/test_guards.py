@@ -400,7 +400,7 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("outside")
 @pytest.mark.parametrize("factor", FACTORS, ids=lambda f: f.__name__)
-def test_a_change_outside_is_seen(factor: Callable[[Any], float]) -> None:
+def test_external_state_change_detected(factor: Callable[[Any], float]) -> None:
     def f(x):
         return np.sum(x * x) * factor(x)  # it is read, as it might make something of `x`
 
@@ -417,7 +417,7 @@ def same_as_first(x, thing):
     return np.sum(x * x) * (2.0 if thing is FIRST else 3.0)
 
 
-def test_which_object_an_argument_is_is_asked_each_time() -> None:
+def test_argument_identity_checked_on_each_call() -> None:
     for thing in (FIRST, SECOND, FIRST, Thing(2)):
         assert_gradient(gradient, functools.partial(same_as_first, thing=thing), X)
 
@@ -434,7 +434,7 @@ def calls(x, function):
     return np.sum(x * function(x))
 
 
-def test_another_code_of_a_function_that_is_given_is_seen(monkeypatch) -> None:
+def test_changed_code_of_function_argument_detected(monkeypatch) -> None:
     np.testing.assert_allclose(grad(calls)(X, twice), 4 * X)
 
     monkeypatch.setattr(twice, "__code__", thrice.__code__)  # as reloading a module does
@@ -442,7 +442,7 @@ def test_another_code_of_a_function_that_is_given_is_seen(monkeypatch) -> None:
     np.testing.assert_allclose(grad(calls)(X, twice), 6 * X)
 
 
-def test_a_name_of_the_function_around_may_be_bound_later() -> None:
+def test_closure_variable_assigned_after_definition() -> None:
     def f(x):
         return late * x
 
@@ -498,5 +498,5 @@ def with_wrong_constants(x):
         with_wrong_constants,
     ],
 )
-def test_what_would_raise_raises_only_where_it_is_reached(f: Callable[..., Any]) -> None:
+def test_external_lookup_error_raised_only_when_reached(f: Callable[..., Any]) -> None:
     assert_gradient(gradient, f, X)

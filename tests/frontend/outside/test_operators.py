@@ -98,17 +98,17 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_what_an_operator_outside_returns_is_called(program):
+def test_function_returned_by_external_operator_called(program):
     assert_program(*program)
 
 
-def test_a_missing_column_raises_as_in_the_plain_call():
+def test_missing_column_raises_key_error():
     assert grad(column_by_name)(0.5, "cp") == pytest.approx(1.0)
     with pytest.raises(KeyError, match="no column mu"):
         grad(column_by_name)(0.5, "mu")
 
 
-def test_a_structure_on_one_path_is_called_what_it_is():
+def test_none_or_tuple_error_names_tuple():
     def f(x):
         best = None
         for v in x:

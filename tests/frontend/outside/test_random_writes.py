@@ -88,7 +88,7 @@ def loaded(seed: int) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_random_program_leaves_the_objects_as_the_plain_call_does(seed):
+def test_random_program_final_state_matches_original(seed):
     world = loaded(seed)
     plain, left = world()
     value = plain(X)

@@ -29,7 +29,7 @@ def test_writes_into_a_list_of_a_callable_argument():
     assert layer.seen == [3.0]
 
 
-def test_writes_an_object_of_a_class_from_a_space_without_a_name():
+def test_write_to_object_of_class_without_module_name():
     space: dict[str, Any] = {}
     exec("class Net: pass", space)  # noqa: S102
     net = space["Net"]()
@@ -151,7 +151,7 @@ def _world(write: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
-def test_sees_what_a_call_without_derivative_writes_outside(write):
+def test_opaque_call_write_to_external_object_visible(write):
     x = np.array([0.7, -0.4, 1.3])
 
     value, gradient = srcad.value_and_grad(_world(write))(x)
@@ -162,12 +162,12 @@ def test_sees_what_a_call_without_derivative_writes_outside(write):
         assert abs(gradient[k] - slope) < 1e-6
 
 
-def test_refuses_to_read_what_a_call_that_is_not_read_may_have_written():
+def test_use_after_possible_opaque_write_rejected():
     with pytest.raises(errors.MutationError, match="by_fields"):
         srcad.grad(_world(by_fields))(np.ones(3))
 
 
-def test_refuses_what_the_next_trip_reads_of_a_call_that_is_not_read():
+def test_use_in_next_iteration_after_opaque_write_rejected():
     store = Store(1.0)
 
     def loss(x):
@@ -181,7 +181,7 @@ def test_refuses_what_the_next_trip_reads_of_a_call_that_is_not_read():
         srcad.grad(loss)(1.0)
 
 
-def test_reads_other_objects_than_those_a_call_may_write():
+def test_use_of_object_unreachable_from_opaque_call():
     store, other = Store(1.0), Store(3.0)
 
     def loss(x):
@@ -192,7 +192,7 @@ def test_reads_other_objects_than_those_a_call_may_write():
     assert store.w == 2.0
 
 
-def test_reads_before_a_call_what_that_call_may_write():
+def test_use_before_opaque_write():
     store = Store(3.0)
 
     def loss(x):
@@ -204,7 +204,7 @@ def test_reads_before_a_call_what_that_call_may_write():
     assert store.w == 2.0
 
 
-def test_refuses_to_write_an_attribute_of_an_object_that_only_the_call_knows():
+def test_attribute_write_to_dynamic_object_rejected():
     stores = [Store(1.0), Raised(None)]
 
     def loss(x, k):
@@ -215,7 +215,7 @@ def test_refuses_to_write_an_attribute_of_an_object_that_only_the_call_knows():
         srcad.grad(loss)(1.0, 0)
 
 
-def test_sees_what_a_manager_writes_when_it_is_left():
+def test_write_in_context_manager_exit_visible():
     store = Store(1.0)
 
     def loss(x):

@@ -231,7 +231,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
-def test_a_write_into_a_container_outside_is_that_of_the_plain_call(f: Callable[..., Any]) -> None:
+def test_write_into_external_container_matches_original(f: Callable[..., Any]) -> None:
     s = Store()
     want = f(s, X.copy())
     state = s.state()
@@ -248,7 +248,7 @@ def test_a_write_into_a_container_outside_is_that_of_the_plain_call(f: Callable[
 
 
 @pytest.mark.parametrize("f", [appends, caches, counts_in_a_dict, begins_a_list, of_a_dict_inside])
-def test_a_second_call_goes_on_where_the_first_has_left(f: Callable[..., Any]) -> None:
+def test_external_container_state_carries_over_to_second_call(f: Callable[..., Any]) -> None:
     s, plain = Store(), Store()
     gradient = srcad.value_and_grad(f, wrt=1)
 
@@ -271,7 +271,7 @@ class Layer:
         return np.sum(self.h * x)
 
 
-def test_a_data_class_that_remembers_is_an_object_like_any() -> None:
+def test_stateful_dataclass_gradient() -> None:
     layer, plain = Layer(), Layer()
 
     for _ in range(2):
@@ -291,7 +291,7 @@ def trained(w, x, y):
     return loss
 
 
-def test_a_training_loop_compiles_once_whatever_its_history_holds() -> None:
+def test_growing_history_list_does_not_recompile() -> None:
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(5, 3)), np.zeros(3)
     y = x @ np.ones(3)
@@ -315,7 +315,7 @@ def failing(s, x):
     return x[0]
 
 
-def test_what_was_put_there_before_a_failure_stays() -> None:
+def test_container_writes_before_exception_persist() -> None:
     s, plain = Store(), Store()
 
     for f, given in ((failing, plain), (srcad.grad(failing, wrt=1), s)):
@@ -334,7 +334,7 @@ def read_as_data(s, x):
     return PAIR[1][-1] * x[1]
 
 
-def test_a_list_that_is_read_by_another_name_is_not_taken_for_another_one() -> None:
+def test_aliased_external_list_written_and_used_rejected() -> None:
     with pytest.raises(errors.MutationError):
         srcad.grad(read_as_data, wrt=1)(Store(), X)
 
@@ -346,7 +346,7 @@ def two_lists(a, b, x):
     return b.history[-1] * x[0]
 
 
-def test_two_names_of_one_list_are_told_from_two_lists() -> None:
+def test_list_aliasing_distinguished_per_call() -> None:
     gradient = srcad.value_and_grad(two_lists, wrt=2)
 
     for k in range(2):
@@ -378,7 +378,7 @@ def read_at_another_place(s, x):
 
 
 @pytest.mark.parametrize("f", [appended_and_written, gone_through, read_at_another_place])
-def test_what_nobody_follows_is_refused_and_nothing_written(f: Callable[..., Any]) -> None:
+def test_untracked_container_write_rejected_without_side_effects(f: Callable[..., Any]) -> None:
     s = Store()
 
     with pytest.raises(errors.MutationError):
@@ -387,7 +387,7 @@ def test_what_nobody_follows_is_refused_and_nothing_written(f: Callable[..., Any
     assert s.state() == Store().state()
 
 
-def test_a_list_that_is_put_outside_is_written_as_it_stands() -> None:
+def test_container_stored_externally_emitted_unchanged() -> None:
     s, gradient = Store(), srcad.grad(begins_a_dict, wrt=1)
     gradient(s, X)
 

@@ -313,7 +313,7 @@ def plain(f: Callable[..., Any], x: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
-def test_a_write_outside_is_that_of_the_plain_call(f: Callable[..., Any]) -> None:
+def test_write_to_external_object_matches_original(f: Callable[..., Any]) -> None:
     o, again = fresh(), []
     want = f(o, X.copy())
     state = o.state(), repr(TOTAL), Thing.seen
@@ -334,7 +334,7 @@ def test_a_write_outside_is_that_of_the_plain_call(f: Callable[..., Any]) -> Non
     fresh()
 
 
-def test_what_was_written_before_a_failure_stays_written() -> None:
+def test_object_writes_before_exception_persist() -> None:
     o, other = fresh(), fresh()
 
     for f, given in ((until_it_fails, o), (srcad.grad(until_it_fails, wrt=1), other)):
@@ -344,7 +344,7 @@ def test_what_was_written_before_a_failure_stays_written() -> None:
     assert other.state() == o.state()
 
 
-def test_an_objective_counts_its_calls_bound_and_unbound() -> None:
+def test_call_counter_of_bound_and_unbound_method() -> None:
     problem = Ackley()
 
     bound = srcad.grad(problem.fun)(X)
@@ -369,7 +369,7 @@ class Objective:
         return value
 
 
-def test_an_object_that_is_called_remembers_the_best_of_its_calls() -> None:
+def test_callable_object_stores_best_value() -> None:
     objective, plain = Objective(), Objective()
     gradient = srcad.value_and_grad(objective)
 
@@ -381,7 +381,7 @@ def test_an_object_that_is_called_remembers_the_best_of_its_calls() -> None:
     assert repr(vars(objective)) == repr(vars(plain))
 
 
-def test_a_pullback_writes_in_its_forward_half_only() -> None:
+def test_pullback_side_effects_only_in_forward_pass() -> None:
     o = fresh()
     value, back = srcad.pullback(lambda x: counts(o, x), X)
 
@@ -391,7 +391,7 @@ def test_a_pullback_writes_in_its_forward_half_only() -> None:
     assert (o.n, value) == (2, np.sum(X**2) * 2)
 
 
-def test_what_an_earlier_call_has_left_carries_no_derivative() -> None:
+def test_state_from_earlier_call_is_inactive() -> None:
     def f(o, x):
         y = np.sum(o.h * x)
         o.h = x * 2
@@ -403,7 +403,7 @@ def test_what_an_earlier_call_has_left_carries_no_derivative() -> None:
     assert_close(gradient(o, X), 2 * X)
 
 
-def test_a_gradient_is_no_memory_of_what_is_kept() -> None:
+def test_gradient_does_not_alias_stored_array() -> None:
     o = fresh()
 
     gradient = srcad.grad(returned_as_a_gradient_too, wrt=1)(o, X)
@@ -418,7 +418,7 @@ def two_names(a, b, x):
     return np.sum(a.h * x) + np.sum(b.h)
 
 
-def test_two_names_of_one_object_are_told_from_two_objects() -> None:
+def test_object_aliasing_distinguished_per_call() -> None:
     gradient = srcad.value_and_grad(two_names, wrt=2)
 
     for _ in range(2):
@@ -430,7 +430,7 @@ def test_two_names_of_one_object_are_told_from_two_objects() -> None:
             assert_close(got, want, 1e-6, 1e-7)
 
 
-def test_the_text_writes_where_the_program_does() -> None:
+def test_generated_code_writes_at_same_statement() -> None:
     o = fresh()
     gradient = srcad.grad(in_a_loop, wrt=1)
     gradient(o, X)
@@ -464,7 +464,7 @@ def in_the_test_of_a_while(o, x):
 
 
 @pytest.mark.parametrize("f", [deletes, in_a_recursion, in_the_test_of_a_while])
-def test_what_cannot_be_followed_is_refused_and_nothing_written(f: Callable[..., Any]) -> None:
+def test_untracked_object_write_rejected_without_side_effects(f: Callable[..., Any]) -> None:
     o = fresh()
 
     with pytest.raises(errors.MutationError):

@@ -113,11 +113,11 @@ PROGRAMS: list[tuple[Any, ...]] = [
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_a_deque_is_read(program: tuple[Any, ...]) -> None:
+def test_deque_gradient(program: tuple[Any, ...]) -> None:
     assert_program(*program)
 
 
-def test_an_empty_deque_raises_what_the_plain_call_raises():
+def test_pop_from_empty_deque_raises_index_error():
     def f(x):
         q = deque()
         for v in x:

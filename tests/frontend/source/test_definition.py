@@ -78,7 +78,7 @@ def body(function):
     return ast.unparse(definition(function).tree)
 
 
-def test_a_def_at_the_margin():
+def test_definition_of_unindented_def():
     source = definition(plain)
 
     assert source.name == "plain"
@@ -86,11 +86,11 @@ def test_a_def_at_the_margin():
     assert source.line(source.tree.body[0].lineno) == "    return 2 * x"
 
 
-def test_a_function_with_asserts_that_pytest_rewrote():
+def test_function_with_asserts_rewritten_by_pytest():
     assert "assert x > limit[0]" in body(with_assert)
 
 
-def test_a_nested_function_beside_asserts():
+def test_nested_function_with_rewritten_asserts():
     def local(x):
         assert x
         return x - 1
@@ -98,7 +98,7 @@ def test_a_nested_function_beside_asserts():
     assert body(local).endswith("return x - 1")
 
 
-def test_lambdas_on_one_line_are_told_apart():
+def test_lambdas_on_one_line_distinguished():
     assert [body(f) for f in PAIR] == ["lambda x: x + 1", "lambda x: x + 2"]
 
 
@@ -115,16 +115,16 @@ def test_a_lambda_inside_a_lambda():
     assert body(outer(1)) == "lambda y: x + y"
 
 
-def test_a_wrapper_is_itself_and_not_what_it_wraps():
+def test_definition_of_wrapper_is_not_unwrapped():
     assert definition(decorated).name == "wrapper"
     assert definition(decorated.__wrapped__).name == "decorated"
 
 
-def test_the_text_of_a_decorated_function_has_its_decorator():
+def test_decorated_function_source_includes_decorator():
     assert definition(decorated.__wrapped__).text.startswith("@doubled\n")
 
 
-def test_methods_know_their_class():
+def test_method_definition_has_class_name():
     inner, private = Model.method.__code__, Model().method(1)[1]
 
     assert definition(Model.method).class_name == "Model"
@@ -169,7 +169,7 @@ def test_two_definitions_of_one_name(module):
     assert body(loaded.f).endswith("return -x")
 
 
-def test_a_statement_that_shares_its_line(module):
+def test_statement_sharing_its_line(module):
     loaded = module("a = 1; f = lambda x: x\nif a:\n    def g(x): return x\nelse:\n    pass\n")
 
     assert body(loaded.f) == "lambda x: x"
@@ -182,7 +182,7 @@ def test_code_after_the_last_instruction_is_part_of_the_tree(module):
     assert len(definition(f).tree.body) == 2
 
 
-def test_text_that_moved_is_accepted(module):
+def test_moved_source_accepted(module):
     loaded = module("def f(x):\n    return x + 1\n")
     loaded.path.write_text("# one more line\n\ndef f(x):\n    return x + 1\n")
     linecache.checkcache()
@@ -190,7 +190,7 @@ def test_text_that_moved_is_accepted(module):
     assert definition(loaded.f).tree.lineno == 3
 
 
-def test_moved_text_that_is_there_twice_is_refused(module):
+def test_moved_source_with_duplicate_rejected(module):
     loaded = module("def f(x):\n    return x + 1\n")
     text = "def f(x):\n    return x + 1\n"
     loaded.path.write_text("#\n" + text + text)
@@ -211,7 +211,7 @@ def test_an_edited_file_is_refused(module):
     assert "model.py:1:1" in str(caught.value)
 
 
-def test_a_file_that_is_no_python_any_more_is_refused(module):
+def test_file_with_syntax_error_after_edit_rejected(module):
     loaded = module("def f(x):\n    return x + 1\n")
     loaded.path.write_text("def f(x:\n")
     linecache.checkcache()
@@ -220,7 +220,7 @@ def test_a_file_that_is_no_python_any_more_is_refused(module):
         definition(loaded.f)
 
 
-def test_a_reloaded_function_is_found_although_linecache_is_stale(module):
+def test_reloaded_function_found_with_stale_linecache(module):
     first = module("def f(x):\n    return x + 1\n").f
     definition(first)
 
@@ -229,7 +229,7 @@ def test_a_reloaded_function_is_found_although_linecache_is_stale(module):
     assert body(second).endswith("x + 22")
 
 
-def test_text_in_linecache_alone_is_enough():
+def test_source_only_in_linecache():
     text = "def f(x):\n    return x * 5\n"
     linecache.cache["<cell 1>"] = (len(text), None, text.splitlines(keepends=True), "<cell 1>")
     space = {}
@@ -248,14 +248,14 @@ def test_a_function_of_a_doctest():
 
 
 @pytest.mark.parametrize("callee", [len, sys.getsizeof, functools.partial(plain), Model])
-def test_what_is_no_python_function_has_no_source(callee):
+def test_non_python_callable_has_no_source(callee):
     with pytest.raises(SourceUnavailableError, match="has no Python source") as caught:
         definition(callee)
 
     assert isinstance(caught.value, OSError)
 
 
-def test_exec_without_text_is_refused():
+def test_exec_without_source_rejected():
     space = {}
     exec("def f(x): return x", space)
 
@@ -263,7 +263,7 @@ def test_exec_without_text_is_refused():
         definition(space["f"])
 
 
-def test_warnings_of_the_users_text_are_not_repeated(module, recwarn):
+def test_syntax_warnings_not_repeated(module, recwarn):
     loaded = module("import warnings\nwith warnings.catch_warnings():\n    pass\n"
                     "def f(x):\n    return x if x is not 1 else '\\d'\n")  # fmt: skip
     recwarn.clear()
@@ -273,7 +273,7 @@ def test_warnings_of_the_users_text_are_not_repeated(module, recwarn):
     assert not recwarn.list
 
 
-def test_lambdas_of_two_statements_on_one_line_are_told_apart():
+def test_lambdas_of_two_statements_on_one_line_distinguished():
     first = [lambda x: x * 5.0]; second = [lambda x: x * 7.0]  # noqa: E702  # fmt: skip
 
     assert "5.0" in ast.unparse(definition(first[0]).tree)

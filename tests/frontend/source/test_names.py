@@ -147,7 +147,7 @@ def test_a_program_has_its_gradient(program: tuple[Any, ...]) -> None:
     assert_program(*program)
 
 
-def test_a_method_and_a_classmethod_are_differentiated_themselves() -> None:
+def test_method_and_classmethod_as_differentiated_function() -> None:
     assert grad(MODEL.energy)(0.5) == pytest.approx(4.5)
     assert grad(Model.scaled)(0.5) == pytest.approx(3.0)
     assert grad(Model.square)(0.5) == pytest.approx(1.0)
@@ -190,7 +190,7 @@ def runs_text(a):
 
 
 @pytest.mark.parametrize("f", [holds_class, runs_text])
-def test_what_has_no_one_meaning_is_refused_where_it_stands(f: Any) -> None:
+def test_ambiguous_name_rejected_with_location(f: Any) -> None:
     with pytest.raises((errors.UnsupportedSyntaxError, errors.MutationError)) as caught:
         grad(f)(0.7)
 
@@ -198,7 +198,7 @@ def test_what_has_no_one_meaning_is_refused_where_it_stands(f: Any) -> None:
     assert SCALE == 2.0
 
 
-def test_a_global_is_bound() -> None:
+def test_global_statement_assigns_global() -> None:
     global SCALE
     try:
         assert grad(writes_global)(0.7) == pytest.approx(1.4)
@@ -207,11 +207,11 @@ def test_a_global_is_bound() -> None:
         SCALE = 2.0
 
 
-def test_a_name_of_the_function_around_is_bound() -> None:
+def test_nonlocal_variable_assigned() -> None:
     assert_program(writes_nonlocal, 0.7)
 
 
-def test_a_deleted_name_raises_what_python_raises() -> None:
+def test_deleted_variable_raises_unbound_local_error() -> None:
     def f(a):
         y = a
         if a > 0:

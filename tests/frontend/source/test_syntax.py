@@ -292,7 +292,7 @@ def test_the_language_of_this_version_is_supported(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_write_is_refused_or_right(name: str, tmp_path: Path) -> None:
+def test_write_correct_or_rejected(name: str, tmp_path: Path) -> None:
     module = module_of(WRITES[name], tmp_path, "write_" + re.sub(r"\W", "_", name))
 
     supported_or_refused(module, UnsupportedSyntaxError, MutationError, MissingRuleError)
@@ -309,7 +309,7 @@ def test_a_write_is_refused_or_right(name: str, tmp_path: Path) -> None:
         "np.add(x, 1, out=x)\nreturn np.sum(x)",
     ],
 )
-def test_writing_into_an_argument_is_refused_or_leaves_it_alone(body: str, tmp_path: Path) -> None:
+def test_write_into_argument_rejected_or_argument_unchanged(body: str, tmp_path: Path) -> None:
     module = module_of(body, tmp_path, f"argument_{len(body)}")
     x = np.array([0.3, 0.9, 0.5])
     refusal = ""
@@ -324,7 +324,7 @@ def test_writing_into_an_argument_is_refused_or_leaves_it_alone(body: str, tmp_p
     assert x.tolist() == [0.3, 0.9, 0.5]
 
 
-def test_the_place_of_a_refusal_is_exact(tmp_path: Path) -> None:
+def test_rejection_location_has_exact_line_and_column(tmp_path: Path) -> None:
     module = module_of(
         "y = x * x\nasync def g(t):\n    return t\nreturn y", tmp_path, "exact_place"
     )
@@ -336,7 +336,7 @@ def test_the_place_of_a_refusal_is_exact(tmp_path: Path) -> None:
     assert f"exact_place.py:{line}:5" in str(caught.value)
 
 
-def test_unsupported_syntax_that_no_derivative_passes_through_is_no_error(tmp_path: Path) -> None:
+def test_unsupported_syntax_in_inactive_call_accepted(tmp_path: Path) -> None:
     body = "n = count(3)\nreturn x * n"
     module: Any = module_of(body, tmp_path, "inactive_call")
 

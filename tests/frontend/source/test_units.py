@@ -118,7 +118,7 @@ def test_a_cell_that_imports_numpy_and_defines_the_function(title):
 
 
 @pytest.mark.parametrize("title", CELLS)
-def test_the_same_text_as_one_file(title):
+def test_cell_source_compiled_as_one_file(title):
     text = textwrap.dedent(CELLS[title]).lstrip()
     space = {"__name__": "file"}
     exec(compile(text, registered(text), "exec", dont_inherit=True), space)
@@ -146,7 +146,7 @@ def test_a_part_of_a_file_that_imports_some_of_its_modules():
     ],
     ids=["function", "class"],
 )
-def test_a_part_that_a_tool_compiled_by_itself(take):
+def test_file_part_compiled_separately(take):
     text = (
         "import numpy as np\nclass Model:\n    scale = 2.0\n"
         "    def loss(self, x):\n        return self.scale * np.sum(np.sin(x))\n"
@@ -193,7 +193,7 @@ def test_a_decorated_function_of_a_cell():
     np.testing.assert_allclose(f.grad(X), slope(f, X), rtol=1e-6)
 
 
-def test_a_cell_whose_code_was_rewritten_says_what_to_do():
+def test_rewritten_cell_error_suggests_rerun():
     text = "import numpy as np\ndef f(x):\n    return np.sum(x * 2)\n"
     name, space = registered(text), {}
     exec(compile(text.replace("2", "3"), name, "exec"), space)
@@ -204,7 +204,7 @@ def test_a_cell_whose_code_was_rewritten_says_what_to_do():
 
 @pytest.mark.parametrize(("file", "magic"), [("<timed exec>", "%%time"),
                                              ("<magic-timeit>", "%%timeit")])  # fmt: skip
-def test_a_cell_under_a_magic_that_leaves_no_text_says_what_to_do(file, magic):
+def test_magic_cell_without_source_error_suggests_remedy(file, magic):
     space = {}
     exec(compile("def f(x):\n    return x * x\n", file, "exec"), space)
 

@@ -344,7 +344,7 @@ def differences(f, x, step=1e-6):
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
-def test_the_gradient_of_a_program_that_writes(f):
+def test_gradient_of_program_with_array_writes(f):
     x = np.array([1.3, -0.7, 2.1, 0.4])
     before = x.copy()
 
@@ -356,7 +356,7 @@ def test_the_gradient_of_a_program_that_writes(f):
 
 
 @pytest.mark.parametrize("f", some(PROGRAMS, lambda k, _: k % 3 == 0), ids=lambda f: f.__name__)
-def test_a_pullback_of_a_program_that_writes_can_be_used_again(f):
+def test_pullback_of_program_with_writes_reusable(f):
     x = np.array([1.3, -0.7, 2.1, 0.4])
 
     y, back = srcad.pullback(f, x)
@@ -401,7 +401,7 @@ OVERLAPS = {
 
 
 @pytest.mark.parametrize("arguments", OVERLAPS.values(), ids=OVERLAPS)
-def test_arguments_that_share_memory_see_the_writes_of_each_other(arguments):
+def test_writes_visible_through_overlapping_arguments(arguments):
     base = np.array([1.3, -0.7, 2.1, 0.4, 1.1])
     given = base.copy()
 
@@ -426,7 +426,7 @@ SQUARE = np.cos(np.arange(25.0)).reshape(5, 5)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_what_runs_backwards_in_shared_memory_is_added_in_its_own_order(seed):
+def test_reversed_view_product_rounds_like_numpy(seed):
     """A matrix product rounds otherwise where the entries lie the other way round."""
     base = np.random.default_rng(seed).normal(size=5)
     value_of = srcad.value_and_grad(product_with_a_view, wrt=(0, 1))
@@ -447,7 +447,7 @@ def product_with_a_view_of_no_name(x, c):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_view_that_runs_backwards_does_so_after_a_write(seed):
+def test_reversed_view_strides_preserved_after_write(seed):
     x = np.random.default_rng(seed).normal(size=5)
 
     value, _ = srcad.value_and_grad(product_with_a_view_of_no_name)(x, 0.3)
@@ -456,7 +456,7 @@ def test_a_view_that_runs_backwards_does_so_after_a_write(seed):
     testing.check_grads(product_with_a_view_of_no_name, (x, 0.3), order=1)
 
 
-def test_a_write_after_a_loop_is_one_into_the_argument():
+def test_write_after_loop_reaches_reassigned_argument():
     def f(x, y, n):
         for _ in range(n):
             x = x * 2.0
@@ -473,7 +473,7 @@ def test_a_write_after_a_loop_is_one_into_the_argument():
         np.testing.assert_array_equal(sum(both(x, x, n)), want)
 
 
-def test_a_call_with_overlapping_arguments_is_another_program():
+def test_overlapping_arguments_compiled_separately():
     g = srcad.grad(of_two, wrt=(0, 1))
     x = np.array([1.3, -0.7, 2.1, 0.4, 1.1])
 
@@ -484,7 +484,7 @@ def test_a_call_with_overlapping_arguments_is_another_program():
     np.testing.assert_array_equal(g(x, x.copy())[0], apart[0])
 
 
-def test_a_cast_that_may_be_the_array_itself_is_not_written_into():
+def test_write_into_astype_without_copy_rejected():
     # With an order, astype(copy=False) was a copy whatever the array was.
     def f(x):
         y = x * 2.0
@@ -496,7 +496,7 @@ def test_a_cast_that_may_be_the_array_itself_is_not_written_into():
         srcad.grad(f)(np.array([1.0, 2.0]))
 
 
-def test_no_dtype_keeps_the_dtype():
+def test_dtype_none_keeps_dtype():
     # None was taken for float64.
     x = np.ones(2, np.float32)
 
@@ -526,7 +526,7 @@ def reads_a_table(x):
         (reads_a_table, HELD["weights"][0], "HELD"),
     ],
 )
-def test_an_argument_that_is_written_into_and_is_a_global_too_is_refused(f, shared, name):
+def test_written_argument_aliasing_global_rejected(f, shared, name):
     # The global kept its old entries: value and gradient were of another program, silently.
     apart = np.array([1.0, 2.0, 3.0])
     before = shared.copy()
@@ -540,7 +540,7 @@ def test_an_argument_that_is_written_into_and_is_a_global_too_is_refused(f, shar
     assert np.array_equal(srcad.value_and_grad(f)(apart)[1], gradient)
 
 
-def test_a_default_that_is_written_into_through_another_name_is_one_array():
+def test_default_argument_aliasing_written_argument():
     def f(x, other=GLOBAL):
         x[0] = x[1] * 5
         return np.sum(other * x)
@@ -593,7 +593,7 @@ def writes_what_is_read_only(x):
 @pytest.mark.parametrize(
     "f", [writes_a_global, reads_what_may_have_changed, cuts_a_float, writes_what_is_read_only]
 )
-def test_a_write_that_cannot_be_followed_is_refused(f):
+def test_untracked_array_write_rejected(f):
     argument = 2.0 if f is writes_a_global else np.ones((2, 3))
 
     with pytest.raises(MutationError) as caught:
@@ -610,7 +610,7 @@ def of_another_order(x):
     return np.mean(x / 3.0) + np.mean(y[1:] / 3.0) + np.mean(z / 7.0)
 
 
-def test_copies_keep_the_order_that_sums_depend_on():
+def test_copies_keep_memory_order():
     x = np.asfortranarray(np.random.default_rng(0).normal(size=(7, 9)))
 
     value, gradient = srcad.value_and_grad(of_another_order)(x)
@@ -651,7 +651,7 @@ def prepared_by_helpers(x, buffer):
     return np.sum(buffer * x * t)
 
 
-def test_helpers_and_shuffles_write_into_data_without_derivative():
+def test_helpers_and_shuffle_write_into_inactive_data():
     x, buffer = np.array([1.0, 2.0, 3.0]), np.arange(3.0)
     plain = buffer.copy()
 
@@ -680,7 +680,7 @@ def stores_lists(a, m):
     return np.sum(m * m * m)
 
 
-def test_the_numbers_in_a_stored_list_have_derivatives():
+def test_stored_list_entries_gradient():
     # A list was once stored as it stands, and what is in it had no cotangent: silently zero.
     m = np.array([[0.957, -1.273, 1.057], [1.349, -1.286, -0.538]])
 
@@ -704,7 +704,7 @@ def writes_all_over(a, m):
     return np.sum(m * m * y) + np.sum(g**3)
 
 
-def test_flat_places_of_a_view_with_gaps_are_places_of_the_array():
+def test_flat_index_write_into_strided_view():
     m = np.array([[0.957, -1.273, 1.057], [1.349, -1.286, -0.538]])
 
     value, gradient = srcad.value_and_grad(writes_all_over)(0.3, m)
@@ -714,7 +714,7 @@ def test_flat_places_of_a_view_with_gaps_are_places_of_the_array():
     assert gradient == pytest.approx(slope, rel=1e-13)
 
 
-def test_a_write_through_a_flipped_view_leaves_the_array_as_it_lies():
+def test_write_through_flipped_view_keeps_memory_layout():
     # The array became a view with a negative stride, and a product with it was rounded otherwise.
     def f(x, a):
         v = np.flip(x)
@@ -749,7 +749,7 @@ def index_without_axes_is_written(x):
 
 
 @pytest.mark.parametrize("f", [index_without_axes_copies, index_without_axes_is_written])
-def test_an_index_that_is_an_array_without_axes_copies(f: Callable[..., float]) -> None:
+def test_zero_dimensional_array_index_copies(f: Callable[..., float]) -> None:
     """It was taken for a number, which shows a view: the write was seen by the whole."""
     x = np.array([0.4, 0.9])
     assert_program(f, x)
@@ -774,7 +774,7 @@ def row_of_a_mask(x):
 
 
 @pytest.mark.parametrize("f", [row_with_a_new_axis, places_twice, row_of_a_mask])
-def test_arithmetic_in_place_that_numpy_refuses_is_refused(f: Callable[..., float]) -> None:
+def test_in_place_float_into_integer_array_rejected(f: Callable[..., float]) -> None:
     """Integers cannot hold what floats make of them; the entries were cut off instead."""
     x = np.array([0.4, 0.9])
     with pytest.raises(TypeError):
@@ -783,7 +783,7 @@ def test_arithmetic_in_place_that_numpy_refuses_is_refused(f: Callable[..., floa
         srcad.gradient(f, x)
 
 
-def test_an_entry_of_integers_is_cut_off_as_in_numpy() -> None:
+def test_integer_array_entry_write_truncates() -> None:
     def f(x):
         y = np.arange(4)
         y[1] *= 2.6

@@ -122,7 +122,7 @@ WRITING = [
 
 
 @pytest.mark.parametrize("f", WRITING)
-def test_write_through_an_alias_is_refused(f):
+def test_write_through_object_array_alias_rejected(f):
     """Value and gradient were those of the array before the write."""
     for derivative in (srcad.value_and_grad(f), lambda x: srcad.jvp(f, (x,), (1.0,))):
         with pytest.raises(MutationError, match="help:"):
@@ -153,12 +153,12 @@ def number_read(x):
 
 
 @pytest.mark.parametrize("f", [entry_read, item_read, copy_stored, number_read])
-def test_entries_that_nobody_changes_are_read(f):
+def test_unmodified_object_array_entries(f):
     assert srcad.value_and_grad(f)(2.0)[0] == f(2.0)
     check_grads(f, (2.0,), order=1)
 
 
-def test_list_in_an_array_of_objects_is_no_number():
+def test_list_in_object_array_not_numeric():
     """Its method was looked for in the numbers: an AttributeError at the call."""
 
     def f(x):

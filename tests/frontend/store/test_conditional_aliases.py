@@ -141,7 +141,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize(**named([(f, X, c) for f in PROGRAMS for c in TESTS]))
-def test_a_write_goes_where_the_name_shows(program):
+def test_write_through_conditional_alias(program):
     assert_program(*program)
 
 
@@ -160,7 +160,7 @@ def writes_into_a_table_on_one_path(x):
 
 
 @pytest.mark.parametrize("f", [writes_into_a_table_in_a_loop, writes_into_a_table_on_one_path])
-def test_what_is_from_outside_on_one_path_is_not_written_into(f):
+def test_write_into_conditionally_external_array_rejected(f):
     # In a loop the write was once read as one into an array of the function's own.
     with pytest.raises(MutationError, match="from outside the function"):
         srcad.grad(f)(X)
@@ -231,7 +231,7 @@ MORE = [
 
 
 @pytest.mark.parametrize(**named([(f, X, TESTS[1]) for f in MORE]))
-def test_what_is_read_and_written_is_found_when_it_is_known(program):
+def test_conditional_alias_resolved_at_runtime(program):
     assert_program(*program)
 
 
@@ -266,7 +266,7 @@ def entries_named_twice(x, c):
 
 @pytest.mark.parametrize("f", [rows_of_a_loop, perhaps_bound_in_a_loop, entries_named_twice])
 @pytest.mark.parametrize("c", [*TESTS, np.array([1.0, 3.0, -1.0])], ids=str)
-def test_loops_leave_what_is_known(f, c):
+def test_alias_information_preserved_through_loop(f, c):
     assert_program(f, X, c)
 
 
@@ -287,7 +287,7 @@ def writes_in_a_loop_into_what_a_function_holds(x):
     return total() + np.sum(t)
 
 
-def test_a_loop_does_not_hide_who_else_holds_an_array():
+def test_write_in_loop_into_captured_array_rejected():
     # The first trip writes into the function's own array: its total was that of the old one.
     with pytest.raises(MutationError, match="cannot tell what 't' holds after the write"):
         srcad.grad(writes_in_a_loop_into_what_a_function_holds)(X)
@@ -302,7 +302,7 @@ def an_entry_of_what_may_have_any_rank(x):
     return total
 
 
-def test_an_entry_that_may_be_a_row_is_not_read_after_a_write():
+def test_entry_or_row_alias_used_after_write_rejected():
     # It was read anew, as a row would be: the value and the gradient were silently wrong.
     with pytest.raises(MutationError, match="cannot tell what 'e' holds after the write"):
         srcad.grad(an_entry_of_what_may_have_any_rank)(X)
@@ -320,7 +320,7 @@ def left_inside(x, limit, flag):
 
 
 @pytest.mark.parametrize(("limit", "flag"), [(0.0, 1.0), (0.0, -1.0), (5.0, 1.0), (5.0, -1.0)])
-def test_a_view_is_taken_again_only_where_its_array_is_bound(limit, flag):
+def test_view_recreated_only_where_base_array_bound(limit, flag):
     """A loop that is left by ``return`` in a branch has no array for the view behind the branch."""
     assert_program(left_inside, np.array([-1.169, -0.774, 0.88]), limit, flag)
 
@@ -368,12 +368,12 @@ def read_where_it_is_not_bound(x, a):
 
 @pytest.mark.parametrize("f", [half_bound_in_a_try, half_bound_view_in_a_try])
 @pytest.mark.parametrize("a", [0.7, -0.4])
-def test_a_name_that_one_arm_of_a_try_binds_holds_nothing_in_the_other(f, a):
+def test_variable_assigned_in_one_try_branch_only(f, a):
     """An arm that may fail was taken for one that surely does: None was written into."""
     assert_program(f, np.array([0.3, -1.1, 0.8]), a)
 
 
-def test_what_an_arm_of_a_try_did_not_bind_is_not_there():
+def test_variable_unassigned_in_try_branch_raises():
     assert_program(read_where_it_is_not_bound, np.array([0.3, -1.1]), -0.4)
     with pytest.raises(UnboundLocalError):
         srcad.grad(read_where_it_is_not_bound)(np.array([0.3, -1.1]), 0.7)

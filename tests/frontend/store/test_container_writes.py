@@ -33,7 +33,7 @@ def test_second_derivatives_go_through_written_lists() -> None:
     assert_gradient(gradient, lambda x: np.sum(gradient(f, x)[0] * x[0]), V)
 
 
-def test_different_parts_of_the_items_are_read_at_different_places() -> None:
+def test_different_tuple_parts_used_in_different_loops() -> None:
     """The parts that one read did not use had None for a cotangent, which was added to."""
 
     def f(pairs):
@@ -50,7 +50,7 @@ def test_different_parts_of_the_items_are_read_at_different_places() -> None:
 
 
 # ------------------------------------------------------------------------- arguments
-def test_a_container_of_the_caller_stays_as_it_is() -> None:
+def test_container_argument_not_mutated() -> None:
     def f(p, xs):
         p["w"] = p["w"] * 2.0
         p["inner"]["b"] += p["w"]
@@ -84,11 +84,11 @@ def held_by_a_function(x):
     return add(x[1])
 
 
-def test_a_list_that_only_a_function_holds_is_written_into() -> None:
+def test_list_referenced_only_by_closure_written() -> None:
     assert_program(held_by_a_function, V)
 
 
-def test_one_object_that_is_passed_twice_is_not_written_into() -> None:
+def test_write_into_argument_passed_twice_rejected() -> None:
     def f(p, q):
         p["w"] = p["w"] * 2.0
         return p["w"] * q["w"]
@@ -100,7 +100,7 @@ def test_one_object_that_is_passed_twice_is_not_written_into() -> None:
         gradient(f, p, p)
 
 
-def test_rows_of_the_caller_are_written_into_where_they_are_different_lists() -> None:
+def test_write_into_distinct_row_lists_of_argument() -> None:
     def f(g):
         for i in range(len(g)):
             g[i][0] = g[i][0] * g[i - 1][1]
@@ -116,7 +116,7 @@ def test_rows_of_the_caller_are_written_into_where_they_are_different_lists() ->
 KNOWN = [1.0]
 
 
-def test_a_global_list_that_is_written_into_is_not_read_elsewhere() -> None:
+def test_use_of_written_global_list_rejected() -> None:
     def f(x):
         KNOWN.append(x)
         return x * KNOWN[0]
@@ -195,12 +195,12 @@ def given_to_a_recursion(x):
      written_by_a_recursion, given_to_a_recursion],
     ids=lambda f: f.__name__,
 )  # fmt: skip
-def test_a_write_whose_path_is_not_known_is_refused(f: Callable[..., Any]) -> None:
+def test_write_through_unknown_path_rejected(f: Callable[..., Any]) -> None:
     with pytest.raises(errors.MutationError, match="test_container_writes.py"):
         gradient(f, V)
 
 
-def test_a_row_that_was_written_under_another_name_is_not_read() -> None:
+def test_use_of_row_written_through_alias_rejected() -> None:
     def f(x):
         g = [[e, e] for e in x]
         row = g[0]
@@ -233,7 +233,7 @@ def a_number_perhaps(a, x):
 
 @pytest.mark.parametrize("f", [one_list_with_two_names, a_number_perhaps])
 @pytest.mark.parametrize("first", [0.3, 0.5])
-def test_a_container_stays_one_object_when_its_array_is_written_into(f, first):
+def test_container_identity_preserved_after_array_write(f, first):
     # The two names once became two lists: what one was given, the other did not see.
     assert_program(f, 0.4, np.array([first, 0.2, 0.1]))
 
@@ -250,7 +250,7 @@ def a_list_that_one_path_reads(a, b):
 
 
 @pytest.mark.parametrize("b", [0.7, -0.7])
-def test_the_cotangent_of_a_list_is_a_list_on_both_paths(b):
+def test_list_cotangent_structure_equal_on_both_paths(b):
     """It was an array on one path, zeros in a list on the other: second derivatives crashed."""
     assert_program(a_list_that_one_path_reads, 0.3, b)
     check_grads(a_list_that_one_path_reads, (0.3, b), wrt=(0, 1), order=2)
@@ -280,13 +280,13 @@ WRITES = "the library that writes into a list"
 @pytest.mark.parametrize(
     ("function", "message"), [(pushes, WRITES), (sets, WRITES), (shuffles, "with 'shuffle'")]
 )
-def test_functions_of_the_library_that_write_into_lists_are_refused(function, message):
+def test_library_functions_mutating_lists_rejected(function, message):
     """The compiler knows these functions without loading their modules."""
     with pytest.raises(errors.MutationError, match=message):
         value_and_grad(function)(0.3, 0.7)
 
 
-def test_a_dict_that_grows_in_the_first_trips_is_read_trip_by_trip() -> None:
+def test_loop_growing_dict_in_first_iterations_unrolled() -> None:
     # A loop of few trips was refused where what it carries has no one type.
     def f(x):
         state = {}
@@ -310,7 +310,7 @@ def test_a_grid_of_lists_is_written_in_loops() -> None:
     assert_program(f, np.array([0.3, -0.5, 0.8]))
 
 
-def test_a_list_that_shrinks_has_second_derivatives() -> None:
+def test_shrinking_list_second_derivatives() -> None:
     # The cotangents of a list may be held by an array; putting one of them back looked for a list.
     def f(a, values, n):
         for _ in range(n):

@@ -71,12 +71,12 @@ def outcome(seed: int, folder) -> str:
 
 
 @pytest.mark.parametrize("seeds", some([range(20), range(20, 60), range(60, 120)], 1), ids=str)
-def test_memory_is_shared_as_numpy_shares_it(seeds: range, tmp_path) -> None:
+def test_reshape_memory_sharing_matches_numpy(seeds: range, tmp_path) -> None:
     found = [outcome(seed, tmp_path) for seed in seeds]
     assert found.count("right") > 3 * found.count("refused")
 
 
-def test_a_flat_vector_in_another_order_is_a_copy() -> None:
+def test_ravel_in_other_order_copies() -> None:
     # Once taken for a view, whatever the order: the write was seen in `x`.
     def f(x):
         y = x.ravel("F")
@@ -87,7 +87,7 @@ def test_a_flat_vector_in_another_order_is_a_copy() -> None:
     np.testing.assert_allclose(srcad.grad(f)(x), 2.0 * x)
 
 
-def test_what_was_assumed_of_lengths_is_checked() -> None:
+def test_layout_length_assumptions_checked_per_call() -> None:
     def f(x):
         y = x.T.reshape(-1)  # a view only of a single row or column
         y *= 3.0
@@ -99,7 +99,7 @@ def test_what_was_assumed_of_lengths_is_checked() -> None:
         np.testing.assert_allclose(g(x), factor * x)
 
 
-def test_a_vector_with_gaps_is_copied_by_ravel() -> None:
+def test_ravel_copies_strided_vector() -> None:
     def f(x):
         y = x.ravel()
         y *= 3.0
@@ -111,7 +111,7 @@ def test_a_vector_with_gaps_is_copied_by_ravel() -> None:
         g(np.ones(6)[::2])
 
 
-def test_the_last_entries_of_rows_are_copied_by_ravel() -> None:
+def test_ravel_copies_last_axis_slice() -> None:
     """``m[..., 0]`` was taken for a row of rows, whose ravel is a view."""
 
     def f(m):
@@ -136,7 +136,7 @@ def assert_right_or_left_open(f) -> None:
     assert value == f(x)
 
 
-def test_axes_that_are_stretched_do_not_count_in_the_order() -> None:
+def test_broadcast_axes_ignored_in_memory_order() -> None:
     # The sum of a column and a row lies in C order, however the two lie in their arrays.
     def f(x):
         y = x[:1].T + x[:, :1].T
@@ -158,7 +158,7 @@ def test_axes_that_are_stretched_do_not_count_in_the_order() -> None:
         lambda x: np.copy(np.zeros((2, 3), order="F")),
     ],
 )
-def test_an_order_that_is_asked_for_is_not_taken_for_another(make) -> None:
+def test_explicit_memory_order_respected(make) -> None:
     # An array in Fortran order was taken for one in C order: its ravel is a copy.
     def f(x):
         y = make(x)

@@ -96,7 +96,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-def test_what_is_written_backwards_is_rounded_as_numpy_does(program: Callable[..., Any]) -> None:
+def test_write_into_reversed_view_rounds_like_numpy(program: Callable[..., Any]) -> None:
     # The last digit of some functions depends on whether the entries lie in order.
     random = np.random.default_rng(1)
     for _ in range(30):
@@ -109,7 +109,7 @@ def test_what_is_written_backwards_is_rounded_as_numpy_does(program: Callable[..
     assert_gradient(gradient, lambda x: np.sum(program(x) ** 2), x)
 
 
-def test_rounding_looks_at_the_place() -> None:
+def test_rounding_depends_on_output_strides() -> None:
     x = np.abs(np.random.default_rng(2).normal(size=64))
     y, place = np.cbrt(x), np.empty(64)[::-1]
     np.cbrt(x, out=place)

@@ -506,7 +506,7 @@ PROGRAMS: list[tuple[Any, ...]] = [
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_a_dict_may_get_keys_that_only_the_call_knows(program: tuple[Any, ...]) -> None:
+def test_dict_with_dynamic_keys_gradient(program: tuple[Any, ...]) -> None:
     f, *args = program
     want = f(*args)
 
@@ -521,14 +521,14 @@ def test_a_dict_may_get_keys_that_only_the_call_knows(program: tuple[Any, ...]) 
 @pytest.mark.parametrize(
     "f", named_some([summed_by_get, summed_by_default, grouped_by_default], ["summed_by_get"])
 )
-def test_a_gradient_through_a_dict_can_be_differentiated_again(f: Any) -> None:
+def test_dict_with_dynamic_keys_second_derivative(f: Any) -> None:
     def slope(x: Any) -> Any:
         return np.sum(np.cos(srcad.grad(f)(x, NAMES)))
 
     assert_program(slope, X)
 
 
-def test_a_dict_of_known_keys_is_read_as_before():
+def test_dict_with_static_keys_resolved_statically():
     def f(x):
         d = {}
         for k in range(3):
@@ -541,7 +541,7 @@ def test_a_dict_of_known_keys_is_read_as_before():
     assert "places" not in g.source
 
 
-def test_what_is_missing_raises_what_the_plain_call_raises():
+def test_missing_dynamic_key_raises_key_error():
     def f(x, n):
         d = {i: v for i, v in enumerate(x)}
         return d[n] * d.pop(0)
@@ -551,7 +551,7 @@ def test_what_is_missing_raises_what_the_plain_call_raises():
     assert_close(srcad.grad(f)(X, 1), np.array([X[1], X[0], 0.0, 0.0, 0.0]))
 
 
-def test_a_dict_that_is_no_result_comes_back_as_one():
+def test_dict_with_dynamic_keys_returned_as_aux():
     def f(x):
         d = {i: v * v for i, v in enumerate(x)}
         return d[0], d
@@ -563,7 +563,7 @@ def test_a_dict_that_is_no_result_comes_back_as_one():
     assert value == aux[0]
 
 
-def test_a_dict_that_is_the_result_is_refused():
+def test_dict_with_dynamic_keys_as_result_rejected():
     def f(x):
         return {i: v * v for i, v in enumerate(x)}
 
@@ -571,7 +571,7 @@ def test_a_dict_that_is_the_result_is_refused():
         srcad.pullback(f, X)
 
 
-def test_a_dict_is_printed_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_dict_with_dynamic_keys_printed(capsys: pytest.CaptureFixture[str]) -> None:
     def f(x):
         d = {i: float(v) for i, v in enumerate(x)}
         print(d, d.keys(), [d])
@@ -583,7 +583,7 @@ def test_a_dict_is_printed_as_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"{shown} dict_keys([0, 1, 2, 3, 4]) [{shown}]\n"
 
 
-def test_an_item_that_reading_makes_is_kept_when_it_is_added_to():
+def test_augmented_assignment_with_stateful_getitem():
     class Sums:
         def __init__(self):
             self.items = [0.0, 0.0]
@@ -637,12 +637,12 @@ def copied_before(table):
 
 
 @pytest.mark.parametrize("f", [held_twice, made_before_the_loop, copied_before])
-def test_an_array_that_others_may_hold_is_not_written_through_a_dict(f: Any) -> None:
+def test_write_through_dict_into_shared_array_rejected(f: Any) -> None:
     with pytest.raises(srcad.errors.MutationError):
         srcad.grad(f)(np.vstack([TABLE, TABLE, TABLE, TABLE, TABLE, TABLE, TABLE, TABLE, TABLE]))
 
 
-def test_keys_that_carry_a_derivative_are_not_read_again():
+def test_iteration_over_active_dict_keys_rejected():
     def f(x):
         d = {}
         for v in x:
@@ -656,7 +656,7 @@ def test_keys_that_carry_a_derivative_are_not_read_again():
         srcad.grad(f)(X)
 
 
-def test_keys_that_carry_a_derivative_find_their_values():
+def test_active_values_as_dict_keys_lookup():
     def f(x):
         d = {}
         for v in x:
@@ -687,6 +687,6 @@ TABLE = {0: np.ones(3), 1: np.arange(3.0), 2: np.arange(3.0) ** 2}
         (table_read_in_a_loop, (np.array([0.5, 0.7, 1.1]), np.array([2, 0, 2]))),
     ],
 )
-def test_a_dict_outside_is_read_as_it_is(f, args):
+def test_external_dict_accessed_directly(f, args):
     assert_program(f, *args)
     assert "TABLE[" in srcad.grad(f).inspect(*args).adjoint_source

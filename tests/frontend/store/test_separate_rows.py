@@ -114,7 +114,7 @@ CALLS = {
 }
 
 
-def test_numpy_keeps_apart_what_is_taken_to_be_apart():
+def test_numpy_results_assumed_disjoint_are_disjoint():
     for name, args in CALLS.items():
         results = getattr(np, name, None) or getattr(np.linalg, name)
         assert memory.makes_new_arrays(results), name
@@ -143,7 +143,7 @@ def edges_of_a_histogram(x):
 
 
 @pytest.mark.parametrize("f", [one_array_twice, one_array_twice_from, edges_of_a_histogram])
-def test_one_array_that_is_returned_twice_is_right_or_refused(f):
+def test_array_returned_twice_correct_or_rejected(f):
     try:
         value, _ = value_and_grad(f)(X)
     except MutationError:
@@ -153,5 +153,5 @@ def test_one_array_that_is_returned_twice_is_right_or_refused(f):
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_what_was_made_together_is_written_apart(program):
+def test_write_into_separate_arrays_created_together(program):
     assert_program(*program)

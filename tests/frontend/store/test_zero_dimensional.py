@@ -300,7 +300,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))
-def test_an_array_without_axes_is_written_into_as_numpy_does(program):
+def test_write_into_zero_dimensional_array_matches_numpy(program):
     assert_program(*program)
 
 
@@ -318,11 +318,11 @@ def made_a_number(x):
 
 
 @pytest.mark.parametrize("f", [left_as_it_is, made_a_number])
-def test_a_value_is_an_array_or_a_number_as_in_the_plain_call(f):
+def test_result_type_array_or_scalar_matches_original(f):
     assert type(srcad.value_and_grad(f)(1.5)[0]) is type(f(1.5))
 
 
-def test_a_float32_array_stays_one():
+def test_zero_dimensional_float32_array_keeps_dtype():
     def f(x):
         y = x.copy()
         z = y
@@ -337,7 +337,7 @@ def test_a_float32_array_stays_one():
     assert value == f(x)
 
 
-def test_adding_to_one_is_printed_in_place():
+def test_in_place_add_emitted_with_ellipsis_index():
     gradient = srcad.grad(an_alias_of_what_a_loop_adds_to)
 
     gradient(1.5)
@@ -384,13 +384,13 @@ def perhaps_the_argument(x, n):
 @pytest.mark.parametrize(
     ("f", "x"), [(perhaps_the_array_of_before, 1.5), (perhaps_the_argument, POINT)]
 )
-def test_what_may_be_a_number_or_an_array_of_another_name_is_refused(f, x):
+def test_scalar_or_array_alias_write_rejected(f, x):
     """The name was taken for a number: the array under the other name stayed as it was."""
     with pytest.raises(MutationError, match="cannot tell what"):
         srcad.grad(f)(x, 3)
 
 
-def test_an_item_that_may_be_an_array_of_a_list_is_not_written_in_place():
+def test_in_place_write_to_possible_array_list_item_rejected():
     def in_place(x, n):
         rows = [np.array(x) for _ in range(n)]
         for k in range(n):
@@ -414,7 +414,7 @@ def stored_into_a_number(x, c):
     return y * x
 
 
-def test_a_number_that_is_written_into_raises_as_in_the_plain_call():
+def test_store_into_scalar_raises_type_error():
     assert_program(stored_into_a_number, 1.5, 1.0)
     with pytest.raises(TypeError):
         srcad.grad(stored_into_a_number)(1.5, -1.0)
@@ -439,5 +439,5 @@ def kind_asked_by_instance(x, y):
 
 
 @pytest.mark.parametrize("f", [kind_asked_by_class, kind_asked_by_instance])
-def test_what_is_an_array_in_some_trips_is_asked_in_each(f):
+def test_array_or_scalar_kind_checked_in_each_iteration(f):
     assert_program(f, np.array([0.7, 1.1]), np.array(0.6))

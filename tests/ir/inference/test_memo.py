@@ -5,7 +5,7 @@ import warnings
 from srcad.ir.inference.memo import concluded, remembered
 
 
-def test_a_conclusion_is_drawn_once():
+def test_inference_result_memoised():
     drawn = []
 
     for _ in range(3):
@@ -14,7 +14,7 @@ def test_a_conclusion_is_drawn_once():
     assert len(drawn) == 1
 
 
-def test_a_conclusion_from_a_warning_is_drawn_again():
+def test_inference_result_with_warning_not_memoised():
     """The user's filters say whether a warning is an error, and they may change."""
 
     def ask():

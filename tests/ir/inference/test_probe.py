@@ -9,7 +9,7 @@ from srcad.types.numeric import Numeric
 COUNTS = np.array([2, 3])
 
 
-def test_many_integers_ask_for_little_memory_as_counts():
+def test_integer_probe_values_small_as_counts():
     # Thirty-three counts of 2 made np.tile fill all memory.
     for run in (0, 1):
         counts = filled(Numeric(np.dtype(int), None, "array"), (33,), run)
