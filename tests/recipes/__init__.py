@@ -1,14 +1,7 @@
-"""Apply one example of each recipe of ``docs/design/how-to-extend.md`` to a copy of srcad.
+"""Complete examples of the recipes of ``docs/design/how-to-extend.md``, and their test.
 
-A change is a text file: the heading of its recipe, then sections that begin with ``==``::
-
-    == new PATH               a file of its own
-    == append PATH            text at the end of a file
-    == line PATH behind LINE  one line of an index or order, and where it goes
-    == out PATH               what is there already: the file, and the line that names it, are
-                              taken out first
-    == sources NUMBER         of source files, where it is not one
-    == needs VERSION          of Python
-    == fails TEXT             what the program says without the change
-    == program                what holds with the change
+Each page has a title ``# Recipe: example``, code blocks that name their files
+(```` ```python addition.py ````), and the error with which the program ends without the addition.
+``addition.py`` registers the addition from outside the package, and ``program.py`` needs it; the
+page ends with the file of the package to which the addition belongs.
 """
