@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import srcad
-from srcad.errors import OptionError, SourceUnavailableError, UndefinedNameError, WrtError
+from srcad.errors import OptionError, SourceUnavailableError, WrtError
 
 
 def poly(x):
@@ -68,14 +68,18 @@ def test_wrt_and_argnums_together_are_refused():
         srcad.grad(poly, wrt=0, argnums=0)
 
 
-def test_argnums_is_another_spelling():
-    assert srcad.grad(lambda a, b: a * b, argnums=(1, 0))(2.0, 3.0) == (2.0, 3.0)
+def weighted(a, b=2.0, *, c=3.0):
+    return a * b + a * c * c
 
 
-@pytest.mark.parametrize("wrt", [1, -2, "y"])
-def test_an_unknown_wrt_lists_the_parameters(wrt):
-    with pytest.raises(WrtError, match="0: 'x'"):
-        srcad.grad(poly, wrt=wrt)
+@pytest.mark.parametrize(
+    ("f", "wrt", "listed"),
+    [(poly, wrt, "0: 'x'") for wrt in (1, -2, "y")]
+    + [(weighted, wrt, "0: 'a', 1: 'b', 2: 'c'") for wrt in (3, -4, "d", (0, "nothing"))],
+)
+def test_an_unknown_wrt_lists_the_parameters(f, wrt, listed):
+    with pytest.raises(WrtError, match=listed):
+        srcad.grad(f, wrt=wrt)
 
 
 @pytest.mark.parametrize("wrt", [True, 0.0, None, (0, None), {"x"}])
@@ -270,17 +274,6 @@ def test_what_inspect_shows():
     assert shown.line_map
 
 
-def test_the_definition_of_a_name():
-    shown = srcad.inspect(energy, np.eye(2), np.ones(2), 3)
-
-    found = shown.definition("y")
-
-    assert (found.op, found.args) == ("matmul", ("W", "x"))
-    assert found.line == energy.__code__.co_firstlineno + 1
-    with pytest.raises(UndefinedNameError):
-        shown.definition("nobody")
-
-
 def test_inspect_has_exactly_these_attributes():
     shown = srcad.inspect(energy)
 
@@ -305,15 +298,6 @@ def test_a_form_that_needs_arguments_says_so():
 
 
 # --------------------------------------------------------------------------- pullbacks
-def test_a_pullback_serves_any_number_of_seeds():
-    y, back = srcad.pullback(lambda x: x * x, np.array([1.0, 2.0]))
-
-    np.testing.assert_array_equal(y, [1.0, 4.0])
-    for _ in range(2):
-        np.testing.assert_array_equal(back(np.array([1.0, 10.0]))[0], [2.0, 40.0])
-    np.testing.assert_array_equal(back(1)[0], [2.0, 4.0])
-
-
 def test_a_seed_has_the_structure_of_the_value():
     def f(x):
         return {"a": x * x, "b": (x, 3 * x)}
@@ -325,7 +309,9 @@ def test_a_seed_has_the_structure_of_the_value():
     assert back(1.0) == (8.0,)
 
 
-@pytest.mark.parametrize("seed", [np.ones(3), np.ones((2, 1)), [1.0, 2.0, 3.0], np.ones((1, 2))])
+@pytest.mark.parametrize(
+    "seed", [np.ones(3), np.ones((2, 1)), [1.0, 2.0, 3.0], np.ones((1, 2)), np.ones((3, 2))]
+)
 def test_a_seed_of_another_shape_is_refused(seed):
     _, back = srcad.pullback(lambda x: x * x, np.ones(2))
 
@@ -343,10 +329,11 @@ def test_a_seed_of_another_structure_is_refused(seed):
         back(seed)
 
 
-def test_a_seed_takes_the_dtype_of_the_value():
+@pytest.mark.parametrize("seed", [np.array([1, 2]), np.array([1.0, 2.0])])
+def test_a_seed_takes_the_dtype_of_the_value(seed):
     _, back = srcad.pullback(lambda x: x * x, np.ones(2, np.float32))
 
-    assert back(np.array([1, 2]))[0].dtype == np.float32
+    assert back(seed)[0].dtype == np.float32
 
 
 # --------------------------------------------------------------------- many kinds of arguments
@@ -361,20 +348,23 @@ def test_starred_arguments():
 
 
 def test_inert_arguments_are_none():
-    def f(x, flag, name, n):
-        return x**2 if flag and name == "a" and n > 1 else -x
+    def f(x, flag, name, n, k, nothing):
+        return x**2 * k if flag and name == "a" and n > 1 else -x
 
-    assert srcad.gradient(f, 1.0, True, "a", 2) == (2.0, None, None, None)
+    arguments = (1.0, True, "a", 2, 3, None)
+    assert srcad.gradient(f, *arguments) == (6.0, None, None, None, 1.0, None)
     with pytest.raises(WrtError, match="'n'"):
-        srcad.grad(f, wrt="n")(1.0, True, "a", 2)
+        srcad.grad(f, wrt="n")(*arguments)
 
 
 def test_has_aux():
     def f(x):
-        return x * x, {"seen": [x, "text"]}
+        y = x * x
+        return y, {"y": y, "seen": [x, "text"], "list": [1, 2]}
 
-    assert srcad.grad(f, has_aux=True)(3.0) == (6.0, {"seen": [3.0, "text"]})
-    assert srcad.value_and_grad(f, has_aux=True)(3.0) == ((9.0, {"seen": [3.0, "text"]}), 6.0)
+    aux = {"y": 9.0, "seen": [3.0, "text"], "list": [1, 2]}
+    assert srcad.grad(f, has_aux=True)(3.0) == (6.0, aux)
+    assert srcad.value_and_grad(f, has_aux=True)(3.0) == ((9.0, aux), 6.0)
     with pytest.raises(srcad.errors.NonScalarOutputError, match="pair"):
         srcad.grad(poly, has_aux=True)(3.0)
 
