@@ -74,7 +74,7 @@ def test_S05_custom_sensitivities() -> None:
     assert_array_equal(b_bar, [1, 2, 3])
 
 
-def test_S06_arguments_are_left_untouched() -> None:
+def test_S06_arguments_unchanged() -> None:
     a, b = np.array([2.0]), np.array([3.0])
 
     a_bar, b_bar = gradient(lambda a, b: np.sum(a * b), a, b)
@@ -141,7 +141,7 @@ def test_S10_the_compiler_stops_at_a_function_that_has_a_rule() -> None:
     assert "a - b" not in g.source
 
 
-def test_S11_a_scalar_seed_stands_for_all_entries() -> None:
+def test_S11_scalar_seed_broadcast_to_all_entries() -> None:
     _, back = pullback(lambda x: np.sin(x), np.array([0.1, 0.2, 0.3]))
 
     assert_array_equal(back(1)[0], back(np.ones(3))[0])
@@ -279,7 +279,7 @@ def test_S19_no_tape_the_saved_values_are_plain(f: Any, more: tuple[Any, ...]) -
         assert listed.is_argument or listed.line > f.__code__.co_firstlineno
 
 
-def test_S20_an_array_result_is_refused_and_told_of_jacobian_and_pullback() -> None:
+def test_S20_array_result_error_suggests_jacobian_and_pullback() -> None:
     with pytest.raises(TypeError, match=r"srcad\.jacobian\(f\)") as known:
         grad(lambda x: x * 2.0)(np.ones(3))
     with pytest.raises(TypeError, match=r"srcad\.jacobian\(double\)") as found_at_the_call:
@@ -314,7 +314,7 @@ def test_S22_a_pullback_can_be_used_again() -> None:
     assert [linear(k)[0] for k in (1, 2, 3)] == [5.0, 10.0, 15.0]
 
 
-def test_S22_what_a_pullback_holds_is_freed_with_it() -> None:
+def test_S22_pullback_residuals_freed_with_pullback() -> None:
     def f(x):
         return np.sum(np.sin(np.cos(x)) ** 2)
 
@@ -396,7 +396,7 @@ def repeated(x, n):
     return y
 
 
-def test_S27_activity_is_shown() -> None:
+def test_S27_inspect_lists_active_variables() -> None:
     active = srcad.inspect(repeated, 0.3, 3).active
 
     assert "x" in active
@@ -586,7 +586,7 @@ def test_S40_adding_a_constant() -> None:
 
 
 # ------------------------------------------------------------------------------ metaprogramming
-def test_S41_the_syntax_tree_is_shown() -> None:
+def test_S41_inspect_provides_syntax_tree() -> None:
     tree = srcad.inspect(add_two).ast
 
     assert isinstance(tree, ast.AST)
@@ -1043,7 +1043,7 @@ def test_S77_the_clip_counts_in_the_plain_composition_only() -> None:
     assert 0 < by_the_rule[0, 2] < 1e-40
 
 
-def test_S77_the_documents_say_what_each_spelling_gives() -> None:
+def test_S77_documents_describe_clip_and_fused_rule() -> None:
     text = (Path(srcad.__file__).parents[1] / "docs" / "limitations.md").read_text()
 
     assert "through the clip" in text

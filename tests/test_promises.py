@@ -38,7 +38,7 @@ IDENTITIES = {
 
 
 @pytest.mark.parametrize("name", IDENTITIES)
-def test_a_gradient_belongs_to_the_caller(name: str) -> None:
+def test_gradient_not_aliased(name: str) -> None:
     x = V.copy()
 
     g, again = grad(IDENTITIES[name])(x), grad(IDENTITIES[name])(x)
@@ -115,13 +115,13 @@ def test_float32_stays(name: str) -> None:
     assert g.dtype == np.float32
 
 
-def test_small_integers_do_not_wrap() -> None:
+def test_small_integers_do_not_overflow() -> None:
     x = np.array([100, 90], np.int8)
 
     assert_array_equal(grad(lambda x: np.sum(x * np.float64(1.0) * x))(x), [200.0, 180.0])
 
 
-def test_the_callers_arrays_stay_as_they_were() -> None:
+def test_argument_arrays_unchanged() -> None:
     x, w = V.copy(), np.arange(9.0).reshape(3, 3)
 
     value_and_grad(lambda x, w: np.sum(np.tanh(w @ x) ** 2), wrt=(0, 1))(x, w)
@@ -197,7 +197,7 @@ def test_wrt_by_position_name_and_tuple() -> None:
 
 
 @pytest.mark.parametrize("value", [True, "text", None])
-def test_wrt_that_names_an_inert_argument_is_refused(value: Any) -> None:
+def test_wrt_of_inactive_argument_rejected(value: Any) -> None:
     with pytest.raises(errors.SrcadError, match="flag"):
         grad(lambda x, flag: x, wrt="flag")(1.0, value)
 
@@ -223,7 +223,7 @@ def test_the_type_of_a_global_may_change() -> None:
     assert (first, second, third) == (2.0, 3.0, 4.0)
 
 
-def test_changed_defaults_are_seen() -> None:
+def test_changed_defaults_detected() -> None:
     def f(x, k=2.0, *, m=1.0):
         return x * k * m
 
@@ -236,7 +236,7 @@ def test_changed_defaults_are_seen() -> None:
     assert (before, between, g(1.0)) == (2.0, 5.0, 15.0)
 
 
-def test_a_changed_attribute_of_an_object_is_seen() -> None:
+def test_changed_object_attribute_detected() -> None:
     class Model:
         def __init__(self):
             self.w = 2.0
@@ -255,7 +255,7 @@ def test_a_changed_attribute_of_an_object_is_seen() -> None:
     assert (before, between, g(1.0)) == (2.0, 3.0, 1.0)
 
 
-def test_equal_code_in_two_files_is_not_confused() -> None:
+def test_equal_code_in_two_files_distinguished() -> None:
     gradients = []
     for k, factor in enumerate((2.0, 3.0)):
         module = types.ModuleType(f"twin{k}")
@@ -317,7 +317,7 @@ def test_random_draws_happen_once() -> None:
     assert value == f(V, np.random.default_rng(1))
 
 
-def test_the_global_random_state_advances_as_in_the_plain_call() -> None:
+def test_global_random_state_advances_as_in_original() -> None:
     def f(x):
         return np.sum(x * np.random.rand(3))
 
@@ -330,7 +330,7 @@ def test_the_global_random_state_advances_as_in_the_plain_call() -> None:
     assert np.random.rand() == plain
 
 
-def test_the_primal_raises_what_the_plain_call_raises() -> None:
+def test_primal_exceptions_match_original_function() -> None:
     with pytest.raises(ZeroDivisionError):
         grad(lambda x: 1 / (x - x))(1.0)
     with pytest.raises(AssertionError, match="positive"):
@@ -433,7 +433,7 @@ def test_one_compilation_serves_all_sizes() -> None:
     assert "axis=0" in g.source
 
 
-def test_a_length_of_one_is_another_pattern() -> None:
+def test_length_one_axis_compiled_separately() -> None:
     def f(a, b):
         return np.sum(a * b + a)
 
@@ -495,7 +495,7 @@ def loss(p, x, seen):
 """
 
 
-def test_the_text_is_the_same_for_every_hash_seed_and_folder(tmp_path: Path) -> None:
+def test_generated_code_independent_of_hash_seed_and_folder(tmp_path: Path) -> None:
     texts = set()
     for k in range(2):
         folder = tmp_path / f"folder{k}"
@@ -516,7 +516,7 @@ def test_the_text_is_the_same_for_every_hash_seed_and_folder(tmp_path: Path) -> 
     assert str(tmp_path) not in texts.pop()
 
 
-def test_moved_text_is_accepted(tmp_path: Path) -> None:
+def test_moved_source_accepted(tmp_path: Path) -> None:
     path = tmp_path / "moved.py"
     path.write_text("def f(x):\n    return x * x\n")
     module = types.ModuleType("moved")
@@ -533,7 +533,7 @@ def test_several_lambdas_on_one_line() -> None:
     assert (grad(f)(1.0), grad(g)(1.0), grad(h)(1.0)) == (2.0, 3.0, 4.0)
 
 
-def test_users_names_may_be_ours() -> None:
+def test_user_names_equal_to_internal_names() -> None:
     def f(x, seed, x_bar, np_, srcad_):
         y_bar = x * seed
         saved = y_bar * x_bar
@@ -545,7 +545,7 @@ def test_users_names_may_be_ours() -> None:
         assert g == pytest.approx(difference(f, args, k), rel=1e-8)
 
 
-def test_numpy_may_have_another_name() -> None:
+def test_numpy_imported_under_other_name() -> None:
     import numpy as anything
 
     np = 3.0
@@ -694,7 +694,7 @@ def test_types_that_are_not_supported_are_refused() -> None:
             grad(lambda x: np.sum(x * x))(x)
 
 
-def test_a_missing_rule_is_named_with_its_place() -> None:
+def test_missing_rule_error_has_location() -> None:
     def f(w):
         h = w * w
         return np.unwrap(h)[0]
@@ -708,7 +708,7 @@ def test_a_missing_rule_is_named_with_its_place() -> None:
     assert "stop_gradient" in str(caught.value)
 
 
-def test_inactive_calls_run_as_they_stand() -> None:
+def test_inactive_calls_run_unchanged() -> None:
     def f(x, data):
         table = sorted(data, key=lambda row: row["k"])
         m = np.median([row["k"] for row in table])

@@ -57,7 +57,7 @@ def test_the_public_names():
 
 
 @pytest.mark.parametrize("name", ["vmap"])
-def test_what_is_not_built_yet_is_absent(name):
+def test_unimplemented_names_absent(name):
     with pytest.raises(AttributeError, match=name):
         getattr(srcad, name)
 
@@ -83,7 +83,7 @@ def test_an_unknown_wrt_lists_the_parameters(f, wrt, listed):
 
 
 @pytest.mark.parametrize("wrt", [True, 0.0, None, (0, None), {"x"}])
-def test_a_wrt_of_another_kind_is_refused(wrt):
+def test_wrt_of_invalid_type_rejected(wrt):
     with pytest.raises(WrtError, match="neither a position nor a name"):
         srcad.grad(poly, wrt=wrt)
 
@@ -99,12 +99,12 @@ def test_other_backends_are_refused():
             call(poly, backend="abacus")
 
 
-def test_what_is_not_callable_is_refused():
+def test_non_callable_rejected():
     with pytest.raises(TypeError, match="not callable"):
         srcad.grad(3)
 
 
-def test_positions_count_after_self():
+def test_wrt_positions_exclude_self():
     m = Model(3.0)
 
     assert srcad.grad(m.loss)(2.0) == 12.0
@@ -112,18 +112,18 @@ def test_positions_count_after_self():
 
 
 # --------------------------------------------------------------------------- gradient objects
-def test_what_a_gradient_says_of_itself():
+def test_gradient_object_repr_name_and_signature():
     assert repr(grad_poly) == "<srcad.grad of 'poly' by 0>"
     assert grad_poly.__name__ == "grad_poly"
     assert str(inspect.signature(grad_poly)) == "(x)"
     assert callable(grad_poly)
 
 
-def test_help_shows_what_it_is():
+def test_help_includes_gradient_name():
     assert "grad_poly" in pydoc.render_doc(grad_poly, renderer=pydoc.plaintext)
 
 
-def test_getsource_shows_the_generated_code():
+def test_getsource_returns_generated_code():
     g = srcad.grad(poly)
     g(2.0)
 
@@ -149,14 +149,14 @@ def test_a_gradient_is_a_method_of_a_class():
     assert Model(3.0).slope(2.0) == 12.0
 
 
-def test_a_gradient_that_compiles_nothing_knows_nothing():
+def test_cache_info_empty_before_first_call():
     g = srcad.grad(lambda x: x * x)
 
     assert g.cache_info().compilations == 0
     assert g.cache_info().patterns == ()
 
 
-def test_specialize_checks_nothing():
+def test_specialised_function_skips_checks():
     bare = srcad.grad(poly).specialize(2.0)
 
     assert bare(5.0) == 32.0
@@ -176,7 +176,7 @@ def test_specialize_keeps_defaults_and_captures():
 
 
 # --------------------------------------------------------------------------- differentiate
-def test_a_decorated_function_is_still_itself():
+def test_decorated_function_keeps_value_and_name():
     assert cube(2.0) == 8.0
     assert cube.__name__ == "cube"
     assert cube.__doc__ == "Return the cube."
@@ -186,7 +186,7 @@ def test_a_decorated_function_is_still_itself():
     assert "cube" in repr(cube)
 
 
-def test_a_decorated_function_knows_its_derivatives():
+def test_decorated_function_has_derivative_methods():
     assert cube.grad(2.0) == 12.0
     assert cube.value_and_grad(2.0) == (8.0, 12.0)
     assert cube.gradient(2.0) == (12.0,)
@@ -214,14 +214,14 @@ def test_options_of_the_decorator():
     assert product.gradient(2.0, 3.0) == (12.0, 4.0)
 
 
-def test_its_texts():
+def test_decorated_function_source_attributes():
     assert cube.source.startswith("@srcad.differentiate\ndef cube(x):")
     assert "def cube_adjoint(" in cube.adjoint_source
     assert "def cube_primal(" in cube.primal_source
     assert "t1 = pow(x, 3)  # line" in cube.ssa
 
 
-def test_it_works_on_methods():
+def test_decorated_method():
     m = Model(3.0)
 
     assert m.loss(2.0) == 12.0
@@ -234,12 +234,12 @@ def test_it_pickles_by_name():
     assert pickle.loads(pickle.dumps(cube.grad))(2.0) == 12.0
 
 
-def test_gradients_look_through_it():
+def test_gradient_of_decorated_function():
     assert srcad.grad(cube)(2.0) == 12.0
     assert srcad.grad(lambda x: cube(x) + cube.grad(x))(2.0) == 24.0
 
 
-def test_decorating_runs_and_reads_nothing():
+def test_decorating_runs_no_code_and_needs_no_source():
     space = {}
     exec("def f(x):\n    raise RuntimeError", space)
 
@@ -259,7 +259,7 @@ def energy(W, x, n):
     return np.sum(y)
 
 
-def test_what_inspect_shows():
+def test_inspect_attributes():
     shown = srcad.inspect(energy, np.eye(2), np.ones(2), 3)
 
     assert "def energy_primal(W, x, n):" in shown.primal_source
@@ -283,14 +283,14 @@ def test_inspect_has_exactly_these_attributes():
     }  # fmt: skip
 
 
-def test_showing_runs_nothing():
+def test_inspect_runs_no_user_code():
     def f(x):
         raise RuntimeError(x)
 
     assert "RuntimeError" in srcad.inspect(f).ssa
 
 
-def test_a_form_that_needs_arguments_says_so():
+def test_source_without_arguments_notes_dynamic_decision():
     def f(x):
         return x.nothing(3)
 
@@ -347,7 +347,7 @@ def test_starred_arguments():
     assert back(1.0) == (24.0, 12.0, 8.0)
 
 
-def test_inert_arguments_are_none():
+def test_inactive_arguments_have_none_gradient():
     def f(x, flag, name, n, k, nothing):
         return x**2 * k if flag and name == "a" and n > 1 else -x
 
@@ -381,7 +381,7 @@ def test_has_aux():
         (lambda x: np.ones(1) * x, "an array"),
     ],
 )
-def test_what_is_no_real_number_is_refused(result, shown):
+def test_non_real_result_rejected(result, shown):
     with pytest.raises(srcad.errors.NonScalarOutputError, match=shown):
         srcad.grad(result)(2.0)
 
@@ -413,7 +413,7 @@ assert (gc.get_freeze_count() > 0) == (frozen > 0)
         ("gc.freeze()", True),
     ],
 )
-def test_loading_the_compiler_leaves_the_collector_as_it_was(before, enabled, tmp_path):
+def test_compiler_import_preserves_gc_state(before, enabled, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(LOADING.format(before=before, enabled=enabled))
 
