@@ -58,6 +58,9 @@ def test_checks_of_all_rows_are_many_with_distinct_names():
     assert [name for name, count in names.items() if count > 1] == []
 
 
+@pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.5.0", reason="older NumPy raises for some variations"
+)
 def test_every_known_defect_names_a_check():
     names = set(all_names())
     patterns = [pattern for patterns in proof.KNOWN.values() for pattern in patterns]
