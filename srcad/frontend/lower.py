@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from types import FunctionType, MappingProxyType
+from types import FunctionType
 from typing import Any
 
 import srcad.frontend.handlers  # noqa: F401 - registers the handlers of the dispatch
@@ -52,12 +52,10 @@ from srcad.ir.inference.builder import Builder
 from srcad.rules import registry
 from srcad.rules.row import AlwaysRaisesError
 from srcad.startup.identifiers import plain
-from srcad.startup.records import dataclass
+from srcad.startup.records import dataclass, field
 from srcad.types.sizes import ShapeEnvironment
 from srcad.types.sources import Path
 from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, Type
-
-EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +74,7 @@ class Lowered:
     active: frozenset[Value]
     raises: bool = False
     written: frozenset[str] = frozenset()
-    hidden: Mapping[Value, Path] = EMPTY
+    hidden: Mapping[Value, Path] = field(default_factory=dict)
 
 
 def machine_for(environment: ShapeEnvironment, **given: Any) -> Machine:
@@ -106,8 +104,8 @@ class Signature:
     types: Mapping[str, Type]
     environment: ShapeEnvironment
     active: tuple[str, ...] = ()
-    items: Mapping[str, Collection[Any]] = EMPTY
-    arguments: Mapping[str, Any] = EMPTY
+    items: Mapping[str, Collection[Any]] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     overlaps: Sequence[Sequence[str]] = ()
     ordered: Collection[str] = ()
 

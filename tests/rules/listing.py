@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import srcad.rules
 from srcad.rules.formulas import always_none, straight_formula
 from srcad.rules.registry import rows
 from srcad.rules.row import Rule
@@ -32,8 +33,8 @@ the result. A *linear*, *bilinear* (linear in each operand) or *adjoint* rule co
 the other listed parameters may be passed, and parameters that are not listed are refused. The last
 column has the derivatives at special points, such as kinks.
 """
-_FOLDER = Path(__file__).parent
-_PACKAGE = __name__.rpartition(".")[0]
+_PACKAGE = "srcad.rules"
+_FOLDER = Path(srcad.rules.__file__).parent
 _WIDTH = 118
 _LONGEST = 110
 
