@@ -22,6 +22,7 @@ import srcad.frontend.library.array_writes
 import srcad.frontend.library.builtins
 import srcad.frontend.library.caches
 import srcad.frontend.library.conversions
+import srcad.frontend.library.distributions
 import srcad.frontend.library.getters
 import srcad.frontend.library.in_python
 import srcad.frontend.library.introspection

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import operator
 import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from srcad import runtime
 from srcad.ir import result_types as types_of
 from srcad.ir.core import Arg, Call, Const, Display
 from srcad.ir.operations import ANYTHING, EVERY, NOTHING, Classes, Fresh, Gathers, Operation, PartOf
+from srcad.rules import registry
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import resolved
 from srcad.types.structures import TupleOf
@@ -52,6 +54,9 @@ def is_elementwise(target: object) -> bool:
     """Return True if a function acts entry by entry, with broadcasting."""
     if isinstance(target, np.ufunc):
         return target.signature is None and is_ufunc_of_library(target)
+    if isinstance(target, types.MethodType):
+        rule = registry.lookup(target)
+        return rule is not None and rule.kind == "derivative"
     try:
         return target in ELEMENTWISE_OPERATORS
     except TypeError:

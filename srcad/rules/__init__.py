@@ -57,6 +57,7 @@ __all__ = [
 ]
 
 add_file("scipy.special")
+add_file("scipy.stats")
 
 
 def rule_for(target: Any) -> Rule:

@@ -30,6 +30,8 @@ _memories: dict[Any, Memory] = {}  # of functions without a rule
 _static: set[Callable[..., Any]] = set()
 _lock = lock(4)
 _version = 0
+_receivers: dict[type, Any] = {}  # the object with rules for its methods, by its class
+_names: dict[int, str] = {}  # and how users write it
 _files: dict[str, str] = {}  # files of rules that have not been imported, and their libraries
 
 
@@ -70,6 +72,26 @@ def rows() -> tuple[Rule, ...]:
     """Every row, in the order of registration."""
     _read_files()
     return tuple(_table.values())
+
+
+def add_receiver(instance: Any, name: str) -> None:
+    """Let the rules for methods of an object hold for all objects of its class like it.
+
+    `name` is how users write the object.
+    """
+    _receivers[type(instance)] = instance
+    _names[id(instance)] = name
+
+
+def receiver_of(instance: Any) -> Any:
+    """Return the object whose methods have the rules for those of an object, or None."""
+    if type(instance) not in _receivers:
+        if not _files or module_of(type(instance)).partition(".")[0] != "scipy":
+            return None
+        _read_files(type(instance))
+    found = _receivers.get(type(instance))
+    same = found is not None and (instance.a, instance.b) == (found.a, found.b)
+    return found if same else None
 
 
 def add_file(library: str, file: str | None = None) -> None:
@@ -163,6 +185,9 @@ def is_known(option: Any) -> bool:
 
 def qualified_name(target: Any) -> str:
     """The name of a callable with its module, as in ``numpy.linalg.solve``."""
+    owner = _names.get(id(getattr(target, "__self__", None)))
+    if owner is not None:
+        return f"{owner}.{label(target)}"
     module = "numpy" if isinstance(target, np.ufunc) else getattr(target, "__module__", None)
     name = printable(getattr(target, "__qualname__", None) or label(target))
     if not isinstance(module, str) or module == "builtins":

@@ -1072,6 +1072,8 @@ def _replaced(call: Call, place: int | str, value: Any) -> Call:
 # ------------------------------------------------------------------------ the checks of a row
 def row_name(row: Any) -> str:
     """The name of a row's function."""
+    if isinstance(row.target, types.MethodType):
+        return rules.registry.qualified_name(row.target)
     return str(spelling(row.target))
 
 

@@ -7,11 +7,13 @@ gives a function is asked for its calls: its first parameter `f` notes a call, a
 what it is given, the entries of `VOCABULARY`.
 """
 
+import types
 import zlib
 
 import numpy as np
 
-import srcad.rules.scipy.special  # noqa: F401 - its rows, too
+import srcad.rules.scipy.special
+import srcad.rules.scipy.stats  # noqa: F401 - its rows, too
 from srcad import rules
 from srcad.startup.identifiers import label, module_of
 
@@ -65,6 +67,8 @@ def seed_of(target):
 def name_of(target):
     """The name of a function, distinct from those of methods and of srcad's own helpers."""
     module = module_of(target)
+    if isinstance(target, types.MethodType):
+        return rules.registry.qualified_name(target)
     if module.startswith("srcad."):
         return f"srcad.{label(target)}"
     path = None if module or isinstance(target, np.ufunc) else getattr(target, "__qualname__", None)

@@ -391,6 +391,9 @@ def _wrapped(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Ab
     if isinstance(function, functools.partial):
         return partial(state, callee, args, kwargs)
     if isinstance(function, types.MethodType):
+        rule = registry.lookup(function)
+        if rule is not None:  # a rule for the method of one object
+            return _ruled(state, function, rule, args, kwargs)
         receiver = value_of_object(state, function.__self__, below(path, ("attr", "__self__")))
         inner = value_of_object(state, function.__func__, below(path, ("attr", "__func__")))
         return apply(state, inner, (receiver, *args), kwargs)

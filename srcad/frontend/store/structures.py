@@ -8,6 +8,7 @@ from srcad import errors
 from srcad.frontend.domain.structure import mapped
 from srcad.frontend.domain.values import (
     AbstractValue,
+    Constant,
     DictValue,
     IteratorValue,
     ListValue,
@@ -20,6 +21,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.prelude import containers
 from srcad.frontend.prelude.deques import Deque
+from srcad.frontend.prelude.distributions import Frozen
 from srcad.frontend.store.aliases import mark_untracked
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
@@ -78,6 +80,13 @@ def without_library_classes(state: Machine, box: AbstractValue) -> AbstractValue
         if issubclass(part.cls, Deque):
             entries, maxlen = part.items
             return state.emit(collections.deque, state.atom(entries), maxlen, type=OPAQUE)
+        if issubclass(part.cls, Frozen):
+            dist, args, kwds = part.items
+            assert isinstance(dist, Constant)
+            assert isinstance(args, TupleValue)
+            assert isinstance(kwds, DictValue)
+            named = dict(zip(kwds.keys, kwds.items, strict=True))
+            return state.emit(dist.value, *args.items, kwargs=named, type=OPAQUE)
         if issubclass(part.cls, containers.Mapping):
             places, entries, *_ = part.items
             return state.as_dict(places, state.atom(entries), type=OPAQUE)

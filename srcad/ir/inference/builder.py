@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -47,6 +48,7 @@ from srcad.ir.inference.lengths import exact_type
 from srcad.ir.inference.probe import by_running, fallback
 from srcad.ir.library_operations import is_elementwise, is_ufunc_of_library
 from srcad.ir.operations import operation_of
+from srcad.rules import registry
 from srcad.startup.identifiers import module_of
 from srcad.startup.records import dataclass, field
 from srcad.types.join import join
@@ -162,6 +164,8 @@ def may_run(target: Any) -> bool:
         return False
     if module.startswith(("srcad.rules.", "scipy.special.")):
         return True
+    if isinstance(target, types.MethodType):
+        return registry.lookup(target) is not None
     return module.partition(".")[0] in _PURE_MODULES or primitives.is_primitive(target)
 
 

@@ -1,0 +1,656 @@
+"""Densities and distribution functions of `scipy.stats`.
+
+A family is one row: ``f'/f``, the derivative of the standard log-density, and its derivatives by
+the shapes.  The rules of all methods follow from it, with ``z = (x - loc) / scale``:
+
+* ``logpdf``: by `x` ``f'/f / scale``, by `loc` the negative of it, by `scale` ``-(1 + z f'/f) /
+  scale``; ``pdf`` is the same times the density.
+* ``cdf`` and ``sf``: the density.  ``logcdf`` and ``logsf``: ``exp(logpdf - logcdf)``, which is
+  right where the density underflows.
+* ``ppf`` and ``isf``: one over the density at the result.
+
+Outside of the support the log-density is -inf, and its derivatives are 0.  The densities are those
+of the documentation of SciPy; the derivative of a distribution function by a shape is declared
+missing where it has no closed form.
+"""
+
+import numpy as np
+from scipy import special, stats
+
+from srcad.rules import registry
+from srcad.rules.declare import derivative
+from srcad.rules.row import NoPartial
+
+_BY_SHAPE = NoPartial("the derivative of this distribution function by a shape has no closed form")
+
+
+# ------------------------------------------------------------------------ continuous
+def _times(partial, factor):
+    """Return a partial derivative times a factor; a missing one stays missing."""
+    return partial if isinstance(partial, NoPartial) else partial * factor
+
+
+def _as_is(y):
+    return y
+
+
+def _or_zero(y):
+    """Return 0 in the place of the logarithm of 0; the density is 0 there, too."""
+    return np.where(y > -np.inf, y, 0.0)
+
+
+def _none_0(z):
+    return ()
+
+
+def _none_1(z, a):
+    return (_BY_SHAPE,)
+
+
+def _none_2(z, a, b):
+    return _BY_SHAPE, _BY_SHAPE
+
+
+def _rules_0(dist, slopes, by_shapes, finite):
+    """Return the rules of a family without shapes, by the names of the methods."""
+
+    def logpdf(x, loc=0, scale=1):
+        z = (x - loc) / scale
+        (slope,) = slopes(z)
+        return slope / scale, -slope / scale, -(1 + z * slope) / scale
+
+    def pdf(x, loc=0, scale=1, *, y):
+        z = (x - loc) / scale
+        (slope,) = slopes(z)
+        return y * slope / scale, -y * slope / scale, -y * (1 + z * slope) / scale
+
+    def cdf(x, loc=0, scale=1):
+        f = dist.pdf(x, loc, scale)
+        return f, -f, -f * (x - loc) / scale
+
+    def sf(x, loc=0, scale=1):
+        f = dist.pdf(x, loc, scale)
+        return -f, f, f * (x - loc) / scale
+
+    def logcdf(x, loc=0, scale=1, *, y):
+        ratio = np.exp(dist.logpdf(x, loc, scale) - finite(y))
+        return ratio, -ratio, -ratio * (x - loc) / scale
+
+    def logsf(x, loc=0, scale=1, *, y):
+        ratio = np.exp(dist.logpdf(x, loc, scale) - finite(y))
+        return -ratio, ratio, ratio * (x - loc) / scale
+
+    def ppf(q, loc=0, scale=1, *, y):
+        return 1 / dist.pdf(y, loc, scale), 1.0, (y - loc) / scale
+
+    def isf(q, loc=0, scale=1, *, y):
+        return -1 / dist.pdf(y, loc, scale), 1.0, (y - loc) / scale
+
+    return [logpdf, pdf, cdf, sf, logcdf, logsf, ppf, isf]
+
+
+def _rules_1(dist, slopes, by_shapes, finite):
+    """Return the rules of a family with one shape, by the names of the methods."""
+
+    def logpdf(x, a, loc=0, scale=1):
+        z = (x - loc) / scale
+        slope, by_a = slopes(z, a)
+        return slope / scale, by_a, -slope / scale, -(1 + z * slope) / scale
+
+    def pdf(x, a, loc=0, scale=1, *, y):
+        z = (x - loc) / scale
+        slope, by_a = slopes(z, a)
+        return y * slope / scale, y * by_a, -y * slope / scale, -y * (1 + z * slope) / scale
+
+    def cdf(x, a, loc=0, scale=1):
+        f = dist.pdf(x, a, loc, scale)
+        z = (x - loc) / scale
+        (by_a,) = by_shapes(z, a)
+        return f, by_a, -f, -f * z
+
+    def sf(x, a, loc=0, scale=1):
+        f = dist.pdf(x, a, loc, scale)
+        z = (x - loc) / scale
+        (by_a,) = by_shapes(z, a)
+        return -f, _times(by_a, -1), f, f * z
+
+    def logcdf(x, a, loc=0, scale=1, *, y):
+        ratio = np.exp(dist.logpdf(x, a, loc, scale) - finite(y))
+        z = (x - loc) / scale
+        (by_a,) = by_shapes(z, a)
+        return ratio, _times(by_a, np.exp(-finite(y))), -ratio, -ratio * z
+
+    def logsf(x, a, loc=0, scale=1, *, y):
+        ratio = np.exp(dist.logpdf(x, a, loc, scale) - finite(y))
+        z = (x - loc) / scale
+        (by_a,) = by_shapes(z, a)
+        return -ratio, _times(by_a, -np.exp(-finite(y))), ratio, ratio * z
+
+    def ppf(q, a, loc=0, scale=1, *, y):
+        f = dist.pdf(y, a, loc, scale)
+        z = (y - loc) / scale
+        (by_a,) = by_shapes(z, a)
+        return 1 / f, _times(by_a, -1 / f), 1.0, z
+
+    def isf(q, a, loc=0, scale=1, *, y):
+        f = dist.pdf(y, a, loc, scale)
+        z = (y - loc) / scale
+        (by_a,) = by_shapes(z, a)
+        return -1 / f, _times(by_a, -1 / f), 1.0, z
+
+    return [logpdf, pdf, cdf, sf, logcdf, logsf, ppf, isf]
+
+
+def _rules_2(dist, slopes, by_shapes, finite):
+    """Return the rules of a family with two shapes."""
+
+    def logpdf(x, a, b, loc=0, scale=1):
+        z = (x - loc) / scale
+        slope, by_a, by_b = slopes(z, a, b)
+        return slope / scale, by_a, by_b, -slope / scale, -(1 + z * slope) / scale
+
+    def pdf(x, a, b, loc=0, scale=1, *, y):
+        z = (x - loc) / scale
+        slope, by_a, by_b = slopes(z, a, b)
+        by_x = y * slope / scale
+        return by_x, y * by_a, y * by_b, -by_x, -y * (1 + z * slope) / scale
+
+    def cdf(x, a, b, loc=0, scale=1):
+        f = dist.pdf(x, a, b, loc, scale)
+        z = (x - loc) / scale
+        by_a, by_b = by_shapes(z, a, b)
+        return f, by_a, by_b, -f, -f * z
+
+    def sf(x, a, b, loc=0, scale=1):
+        f = dist.pdf(x, a, b, loc, scale)
+        z = (x - loc) / scale
+        by_a, by_b = by_shapes(z, a, b)
+        return -f, _times(by_a, -1), _times(by_b, -1), f, f * z
+
+    def logcdf(x, a, b, loc=0, scale=1, *, y):
+        ratio = np.exp(dist.logpdf(x, a, b, loc, scale) - finite(y))
+        z = (x - loc) / scale
+        by_a, by_b = by_shapes(z, a, b)
+        return (
+            ratio,
+            _times(by_a, np.exp(-finite(y))),
+            _times(by_b, np.exp(-finite(y))),
+            -ratio,
+            -ratio * z,
+        )
+
+    def logsf(x, a, b, loc=0, scale=1, *, y):
+        ratio = np.exp(dist.logpdf(x, a, b, loc, scale) - finite(y))
+        z = (x - loc) / scale
+        by_a, by_b = by_shapes(z, a, b)
+        return (
+            -ratio,
+            _times(by_a, -np.exp(-finite(y))),
+            _times(by_b, -np.exp(-finite(y))),
+            ratio,
+            ratio * z,
+        )
+
+    def ppf(q, a, b, loc=0, scale=1, *, y):
+        f = dist.pdf(y, a, b, loc, scale)
+        z = (y - loc) / scale
+        by_a, by_b = by_shapes(z, a, b)
+        return 1 / f, _times(by_a, -1 / f), _times(by_b, -1 / f), 1.0, z
+
+    def isf(q, a, b, loc=0, scale=1, *, y):
+        f = dist.pdf(y, a, b, loc, scale)
+        z = (y - loc) / scale
+        by_a, by_b = by_shapes(z, a, b)
+        return -1 / f, _times(by_a, -1 / f), _times(by_b, -1 / f), 1.0, z
+
+    return [logpdf, pdf, cdf, sf, logcdf, logsf, ppf, isf]
+
+
+_BUILDERS = {0: (_rules_0, _none_0), 1: (_rules_1, _none_1), 2: (_rules_2, _none_2)}
+_PROBABILITIES = ("ppf", "isf")
+
+
+def family(dist, *shapes, support=(-2.0, 2.0), by_shapes=None):
+    """Register the rules of all methods of a family; the function returns its slopes.
+
+    `shapes` are the bounds of samples of each shape, `support` those of ``z``.
+    """
+
+    def register(slopes):
+        build, none = _BUILDERS[dist.numargs]
+        is_real = (dist.a, dist.b) == (-np.inf, np.inf) and dist is not stats.truncnorm
+        for rule in build(dist, slopes, by_shapes or none, _as_is if is_real else _or_zero):
+            code, name = rule.__code__, rule.__name__
+            names = code.co_varnames[: code.co_argcount]
+            first = (0.1, 0.9) if name in _PROBABILITIES else support
+            samples = _samples(first, shapes)
+            derivative(getattr(dist, name), active=names, samples=samples)(rule)
+        registry.add_receiver(dist, f"scipy.stats.{dist.name}")
+        return slopes
+
+    return register
+
+
+def _samples(first, shapes):
+    def samples(f, near):
+        x, given = near(*first, 4), [near(low, high, 4) for low, high in shapes]
+        return [
+            f(x, *given),
+            f(x, *given, 0.0, 1.5),
+            f(x, *given, near(-0.1, 0.0, 4), near(1.0, 2.0, 4)),
+        ]
+
+    return samples
+
+
+# On the real line.
+@family(stats.norm)
+def norm(z):
+    return (-z,)
+
+
+@family(stats.cauchy)
+def cauchy(z):
+    return (-2 * z / (1 + z * z),)
+
+
+@family(stats.laplace)
+def laplace(z):
+    return (-np.sign(z),)
+
+
+@family(stats.logistic)
+def logistic(z):
+    return (-np.tanh(z / 2),)
+
+
+@family(stats.hypsecant)
+def hypsecant(z):
+    return (-np.tanh(z),)
+
+
+@family(stats.gumbel_r)
+def gumbel_r(z):
+    return (np.expm1(-z),)
+
+
+@family(stats.gumbel_l)
+def gumbel_l(z):
+    return (-np.expm1(z),)
+
+
+@family(stats.t, (1.5, 6.0))
+def t(z, df):
+    ratio = z * z / df
+    by_df = special.digamma((df + 1) / 2) - special.digamma(df / 2) - 1 / df - np.log1p(ratio)
+    slope = -(df + 1) * z / (df + z * z)
+    return slope, (by_df - slope * z / df) / 2
+
+
+@family(stats.gennorm, (1.2, 3.0))
+def gennorm(z, beta):
+    """With ``|z| > 0``, where the density is smooth in `beta`."""
+    size = np.abs(z)
+    power = size**beta
+    log_size = np.log(np.where(size == 0, 1.0, size))
+    by_beta = 1 / beta + special.digamma(1 / beta) / beta**2 - power * log_size
+    return -beta * np.sign(z) * size ** (beta - 1), by_beta
+
+
+@family(stats.skewnorm, (-2.0, 2.0))
+def skewnorm(z, a):
+    ratio = np.exp(-0.5 * (a * z) ** 2 - special.log_ndtr(a * z)) / np.sqrt(2 * np.pi)
+    return a * ratio - z, z * ratio
+
+
+@family(stats.vonmises, (0.5, 3.0))
+def vonmises(z, kappa):
+    return -kappa * np.sin(z), np.cos(z) - special.i1e(kappa) / special.i0e(kappa)
+
+
+@family(stats.loggamma, (0.5, 3.0))
+def loggamma(z, c):
+    return c - np.exp(z), z - special.digamma(c)
+
+
+# On the positive half-line, with a density at 0.
+@family(stats.expon, support=(0.3, 2.0))
+def expon(z):
+    return (np.where(z < 0, 0.0, -1.0),)
+
+
+@family(stats.halfnorm, support=(0.3, 2.0))
+def halfnorm(z):
+    return (np.where(z < 0, 0.0, -z),)
+
+
+@family(stats.halfcauchy, support=(0.3, 2.0))
+def halfcauchy(z):
+    return (np.where(z < 0, 0.0, -2 * z / (1 + z * z)),)
+
+
+@family(stats.halflogistic, support=(0.3, 2.0))
+def halflogistic(z):
+    return (np.where(z < 0, 0.0, -np.tanh(z / 2)),)
+
+
+def _lomax_by_c(z, c):
+    inside = np.where(z < 0, 0.0, z)
+    return ((1 + inside) ** -c * np.log1p(inside),)
+
+
+@family(stats.lomax, (0.5, 3.0), support=(0.3, 2.0), by_shapes=_lomax_by_c)
+def lomax(z, c):
+    inside = np.where(z < 0, 0.0, z)
+    by_c = 1 / c - np.log1p(inside)
+    return np.where(z < 0, 0.0, -(c + 1) / (1 + inside)), np.where(z < 0, 0.0, by_c)
+
+
+def _gompertz_by_c(z, c):
+    inside = np.where(z < 0, 0.0, z)
+    return (np.exp(-c * np.expm1(inside)) * np.expm1(inside),)
+
+
+@family(stats.gompertz, (0.5, 2.0), support=(0.3, 1.5), by_shapes=_gompertz_by_c)
+def gompertz(z, c):
+    inside = np.where(z < 0, 0.0, z)
+    by_c = 1 / c - np.expm1(inside)
+    return np.where(z < 0, 0.0, 1 - c * np.exp(inside)), np.where(z < 0, 0.0, by_c)
+
+
+# On the positive half-line; 1 stands for what is not inside.
+def _inside(z):
+    return np.where(z > 0, z, 1.0)
+
+
+@family(stats.gamma, (0.6, 3.0), support=(0.3, 3.0))
+def gamma(z, a):
+    x = _inside(z)
+    by_a = np.log(x) - special.digamma(a)
+    return np.where(z > 0, (a - 1) / x - 1, 0.0), np.where(z > 0, by_a, 0.0)
+
+
+@family(stats.chi2, (1.2, 5.0), support=(0.3, 3.0))
+def chi2(z, df):
+    x = _inside(z)
+    by_df = (np.log(x / 2) - special.digamma(df / 2)) / 2
+    return np.where(z > 0, (df / 2 - 1) / x - 0.5, 0.0), np.where(z > 0, by_df, 0.0)
+
+
+@family(stats.chi, (1.2, 5.0), support=(0.3, 3.0))
+def chi(z, df):
+    x = _inside(z)
+    by_df = np.log(x) - (np.log(2.0) + special.digamma(df / 2)) / 2
+    return np.where(z > 0, (df - 1) / x - x, 0.0), np.where(z > 0, by_df, 0.0)
+
+
+@family(stats.rayleigh, support=(0.3, 3.0))
+def rayleigh(z):
+    x = _inside(z)
+    return (np.where(z > 0, 1 / x - x, 0.0),)
+
+
+@family(stats.maxwell, support=(0.3, 3.0))
+def maxwell(z):
+    x = _inside(z)
+    return (np.where(z > 0, 2 / x - x, 0.0),)
+
+
+@family(stats.invgamma, (0.6, 3.0), support=(0.3, 3.0))
+def invgamma(z, a):
+    x = _inside(z)
+    by_a = -np.log(x) - special.digamma(a)
+    return np.where(z > 0, (1 / x - (a + 1)) / x, 0.0), np.where(z > 0, by_a, 0.0)
+
+
+@family(stats.invgauss, (0.6, 3.0), support=(0.3, 3.0))
+def invgauss(z, mu):
+    x = _inside(z)
+    slope = -1.5 / x - 0.5 / mu**2 + 0.5 / x**2
+    return np.where(z > 0, slope, 0.0), np.where(z > 0, (x - mu) / mu**3, 0.0)
+
+
+def _lognorm_by_s(z, s):
+    w = np.log(_inside(z)) / s
+    return (np.where(z > 0, -w * np.exp(-0.5 * w * w) / (s * np.sqrt(2 * np.pi)), 0.0),)
+
+
+@family(stats.lognorm, (0.4, 2.0), support=(0.3, 3.0), by_shapes=_lognorm_by_s)
+def lognorm(z, s):
+    x = _inside(z)
+    w = np.log(x) / s
+    return np.where(z > 0, -(w / s + 1) / x, 0.0), np.where(z > 0, (w * w - 1) / s, 0.0)
+
+
+def _weibull_min_by_c(z, c):
+    x = _inside(z)
+    power = x**c
+    return (np.where(z > 0, np.exp(-power) * power * np.log(x), 0.0),)
+
+
+@family(stats.weibull_min, (0.6, 3.0), support=(0.3, 2.0), by_shapes=_weibull_min_by_c)
+def weibull_min(z, c):
+    x = _inside(z)
+    power = x**c
+    by_c = 1 / c + np.log(x) * (1 - power)
+    return np.where(z > 0, (c - 1 - c * power) / x, 0.0), np.where(z > 0, by_c, 0.0)
+
+
+def _fisk_by_c(z, c):
+    x = _inside(z)
+    p = special.expit(c * np.log(x))
+    return (np.where(z > 0, p * special.expit(-c * np.log(x)) * np.log(x), 0.0),)
+
+
+@family(stats.fisk, (0.6, 3.0), support=(0.3, 2.0), by_shapes=_fisk_by_c)
+def fisk(z, c):
+    x = _inside(z)
+    p = special.expit(c * np.log(x))
+    by_c = 1 / c + np.log(x) * (1 - 2 * p)
+    return np.where(z > 0, (c - 1 - 2 * c * p) / x, 0.0), np.where(z > 0, by_c, 0.0)
+
+
+@family(stats.f, (1.5, 6.0), (2.5, 8.0), support=(0.3, 3.0))
+def f(z, dfn, dfd):
+    x = _inside(z)
+    whole = dfd + dfn * x
+    psi = special.digamma((dfn + dfd) / 2)
+    by_dfn = np.log(dfn * x / whole) + 1 - (dfn + dfd) * x / whole + psi - special.digamma(dfn / 2)
+    by_dfd = np.log(dfd / whole) + 1 - (dfn + dfd) / whole + psi - special.digamma(dfd / 2)
+    slope = (dfn / 2 - 1) / x - (dfn + dfd) * dfn / (2 * whole)
+    inside = z > 0
+    return (
+        np.where(inside, slope, 0.0),
+        np.where(inside, by_dfn / 2, 0.0),
+        np.where(inside, by_dfd / 2, 0.0),
+    )
+
+
+# Bounded on one side or on both.
+def _pareto_by_b(z, b):
+    x = np.where(z > 1, z, 1.0)
+    return (x**-b * np.log(x),)
+
+
+@family(stats.pareto, (0.6, 3.0), support=(1.3, 3.0), by_shapes=_pareto_by_b)
+def pareto(z, b):
+    x = np.where(z < 1, 1.0, z)
+    return np.where(z < 1, 0.0, -(b + 1) / x), np.where(z < 1, 0.0, 1 / b - np.log(x))
+
+
+@family(stats.uniform, support=(0.3, 0.6))
+def uniform(z):
+    return (0.0 * z,)
+
+
+def _unit(z):
+    return np.where((z > 0) & (z < 1), z, 0.5)
+
+
+@family(stats.beta, (0.6, 3.0), (0.6, 3.0), support=(0.3, 0.6))
+def beta(z, a, b):
+    x, inside = _unit(z), (z > 0) & (z < 1)
+    psi = special.digamma(a + b)
+    slope = (a - 1) / x - (b - 1) / (1 - x)
+    by_a = np.log(x) - special.digamma(a) + psi
+    by_b = np.log1p(-x) - special.digamma(b) + psi
+    return np.where(inside, slope, 0.0), np.where(inside, by_a, 0.0), np.where(inside, by_b, 0.0)
+
+
+def _powerlaw_by_a(z, a):
+    x = _unit(z)
+    return (np.where((z > 0) & (z < 1), x**a * np.log(x), 0.0),)
+
+
+@family(stats.powerlaw, (0.6, 3.0), support=(0.3, 0.6), by_shapes=_powerlaw_by_a)
+def powerlaw(z, a):
+    x, inside = _unit(z), (z > 0) & (z < 1)
+    return np.where(inside, (a - 1) / x, 0.0), np.where(inside, 1 / a + np.log(x), 0.0)
+
+
+def _truncnorm_by_bounds(z, a, b):
+    p = stats.truncnorm.cdf(z, a, b)
+    inside = (z > a) & (z < b)
+    by_a = -stats.truncnorm.pdf(a, a, b) * (1 - p)
+    by_b = -stats.truncnorm.pdf(b, a, b) * p
+    return np.where(inside, by_a, 0.0), np.where(inside, by_b, 0.0)
+
+
+@family(
+    stats.truncnorm, (-2.0, -1.0), (3.0, 4.0), support=(0.3, 1.5), by_shapes=_truncnorm_by_bounds
+)
+def truncnorm(z, a, b):
+    inside = (z >= a) & (z <= b)
+    by_a, by_b = stats.truncnorm.pdf(a, a, b), -stats.truncnorm.pdf(b, a, b)
+    return np.where(inside, -z, 0.0), np.where(inside, by_a, 0.0), np.where(inside, by_b, 0.0)
+
+
+# ------------------------------------------------------------------------ discrete
+# The argument and the location are integers: nothing flows through them.
+def _discrete_1(slopes, by_shapes, finite):
+    """Return the rules of a discrete family with one shape."""
+
+    def logpmf(k, a, loc=0, *, y):
+        (by_a,) = slopes(k - loc, a)
+        return None, np.where(y > -np.inf, by_a, 0.0), None
+
+    def pmf(k, a, loc=0, *, y):
+        (by_a,) = slopes(k - loc, a)
+        return None, y * by_a, None
+
+    def cdf(k, a, loc=0):
+        (by_a,) = by_shapes(np.floor(k - loc), a)
+        return None, by_a, None
+
+    def sf(k, a, loc=0):
+        (by_a,) = by_shapes(np.floor(k - loc), a)
+        return None, _times(by_a, -1), None
+
+    def logcdf(k, a, loc=0, *, y):
+        (by_a,) = by_shapes(np.floor(k - loc), a)
+        return None, _times(by_a, np.exp(-finite(y))), None
+
+    def logsf(k, a, loc=0, *, y):
+        (by_a,) = by_shapes(np.floor(k - loc), a)
+        return None, _times(by_a, -np.exp(-finite(y))), None
+
+    return [logpmf, pmf, cdf, sf, logcdf, logsf]
+
+
+def _discrete_2(slopes, by_shapes, finite):
+    """Return the rules of a discrete family with two shapes."""
+
+    def logpmf(k, a, b, loc=0, *, y):
+        by_a, by_b = slopes(k - loc, a, b)
+        by_a = None if by_a is None else np.where(y > -np.inf, by_a, 0.0)
+        return None, by_a, np.where(y > -np.inf, by_b, 0.0), None
+
+    def pmf(k, a, b, loc=0, *, y):
+        by_a, by_b = slopes(k - loc, a, b)
+        return None, None if by_a is None else y * by_a, y * by_b, None
+
+    def cdf(k, a, b, loc=0):
+        by_a, by_b = by_shapes(np.floor(k - loc), a, b)
+        return None, by_a, by_b, None
+
+    def sf(k, a, b, loc=0):
+        by_a, by_b = by_shapes(np.floor(k - loc), a, b)
+        return None, by_a, -by_b, None
+
+    def logcdf(k, a, b, loc=0, *, y):
+        by_a, by_b = by_shapes(np.floor(k - loc), a, b)
+        return None, by_a, by_b * np.exp(-finite(y)), None
+
+    def logsf(k, a, b, loc=0, *, y):
+        by_a, by_b = by_shapes(np.floor(k - loc), a, b)
+        return None, by_a, -by_b * np.exp(-finite(y)), None
+
+    return [logpmf, pmf, cdf, sf, logcdf, logsf]
+
+
+def discrete(dist, points, *shapes, by_shapes):
+    """Register the rules of a discrete family; `points` and `shapes` are arguments of samples."""
+
+    def register(slopes):
+        build = _discrete_1 if dist.numargs == 1 else _discrete_2
+        for rule in build(slopes, by_shapes, _or_zero):
+            code = rule.__code__
+            names = code.co_varnames[: code.co_argcount]
+
+            def samples(f, near):
+                given = [near(*one, 4) if isinstance(one, tuple) else one for one in shapes]
+                return [f(np.array(points), *given), f(np.array(points) + 1, *given, 1)]
+
+            method = getattr(dist, rule.__name__)
+            derivative(method, active=names, samples=samples)(rule)
+        registry.add_receiver(dist, f"scipy.stats.{dist.name}")
+        return slopes
+
+    return register
+
+
+def _poisson_by_mu(k, mu):
+    return (-stats.poisson.pmf(k, mu),)
+
+
+@discrete(stats.poisson, [0, 1, 3, 4], (0.6, 3.0), by_shapes=_poisson_by_mu)
+def poisson(k, mu):
+    return (k / mu - 1,)
+
+
+def _bernoulli_by_p(k, p):
+    return (np.where(k == 0, -1.0, 0.0),)
+
+
+@discrete(stats.bernoulli, [0, 1, 0, 1], (0.2, 0.8), by_shapes=_bernoulli_by_p)
+def bernoulli(k, p):
+    return (np.where(k == 1, 1 / p, -1 / (1 - p)),)
+
+
+def _geom_by_p(k, p):
+    return (np.where(k >= 1, k * (1 - p) ** (k - 1), 0.0),)
+
+
+@discrete(stats.geom, [1, 2, 3, 5], (0.2, 0.8), by_shapes=_geom_by_p)
+def geom(k, p):
+    return (1 / p - (k - 1) / (1 - p),)
+
+
+def _binom_by_p(k, n, p):
+    return None, -n * stats.binom.pmf(k, n - 1, p)
+
+
+@discrete(stats.binom, [0, 1, 3, 4], 6, (0.2, 0.8), by_shapes=_binom_by_p)
+def binom(k, n, p):
+    return None, k / p - (n - k) / (1 - p)
+
+
+def _nbinom_by_p(k, n, p):
+    log_by_p = (n - 1) * np.log(p) + k * np.log1p(-p) - special.betaln(n, k + 1)
+    return _BY_SHAPE, np.exp(log_by_p)
+
+
+@discrete(stats.nbinom, [0, 1, 3, 4], (0.6, 3.0), (0.2, 0.8), by_shapes=_nbinom_by_p)
+def nbinom(k, n, p):
+    by_n = special.digamma(n + k) - special.digamma(n) + np.log(p)
+    return by_n, n / p - k / (1 - p)
