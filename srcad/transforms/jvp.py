@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+import numpy as np
+
+from srcad import runtime
 from srcad.analysis.activity import activity
 from srcad.analysis.activity_trees import Activity, both, either_active, fully_active
 from srcad.analysis.binding import possibly_undefined
@@ -18,6 +21,7 @@ from srcad.ir.core import (
     Atom,
     Block,
     Call,
+    Const,
     Display,
     For,
     Function,
@@ -55,7 +59,7 @@ from srcad.transforms.tangent_calls import push_call
 from srcad.transforms.tangents import ForwardScope, dot_hint, unbound_with_tangents
 from srcad.transforms.vjp import prepared, simplified_sweep
 from srcad.types.join import join
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.structures import ListOf, TupleOf, Type
 
 
@@ -161,22 +165,41 @@ def _pushed(
     block = builder.finish(*(results[k] for k in values), *dots)
     made = replace(function, params=(*function.params, *extra), block=block)
     made = safe_division(simplify(dce(made)))
-    return _with_floats(made, [atom_type(results[k]) for k in tangents]) if asked else made
+    if not asked:
+        return made
+    first = made.block.results[: len(values)]
+    place = {k: first[n] for n, k in enumerate(values)}
+    return _in_kind(made, [(atom_type(results[k]), place.get(k)) for k in tangents])
 
 
-def _with_floats(function: Function, types: Sequence[Type]) -> Function:
-    """Make the tangent of a Python float one, where a division has made it a number of NumPy."""
+def _in_kind(function: Function, wanted: Sequence[tuple[Type, Atom | None]]) -> Function:
+    """Return the tangents in the form and dtype of the results, whose types and atoms are given.
+
+    A division makes a NumPy scalar of a Python float, and a partial may have a wider dtype.
+    """
     found = function.block.results
+    count = len(found) - len(wanted)
     builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
-    dots = list(found[len(found) - len(types) :])
-    for k, (wanted, dot) in enumerate(zip(types, dots, strict=True)):
-        given = atom_type(dot)
-        if not isinstance(wanted, Numeric) or not isinstance(given, Numeric):
-            continue
-        if (wanted.form, wanted.kind) == ("python", "f") and given.form != "python":
-            dots[k] = builder.call(float, dot)
-    block = builder.finish(*found[: len(found) - len(types)], *dots)
-    return replace(function, block=block)
+    dots = [_in_kind_of(builder, dot, *one) for dot, one in zip(found[count:], wanted, strict=True)]
+    return replace(function, block=builder.finish(*found[:count], *dots))
+
+
+def _in_kind_of(builder: Builder, dot: Atom, type_: Type, y: Atom | None) -> Atom:
+    given = atom_type(dot)
+    if not isinstance(type_, Numeric) or not isinstance(given, Numeric):
+        return dot
+    is_open = type_.dtype is None or type_.form in ("any", "number")
+    if is_open and isinstance(y, Value) and isinstance(dot, Value):
+        return builder.call(runtime.like, dot, y)
+    if type_.dtype is None or type_.kind != "f" or given.kind not in "fiub":
+        return dot
+    if type_.form == "python":
+        return dot if given.form == "python" else builder.call(float, dot)
+    if type_.form == "numpy" and given.form != "array" and given != type_:
+        return builder.call(type_.dtype.type, dot)
+    if type_.form == given.form == "array" and not same_dtype(type_.dtype, given.dtype):
+        return builder.call(np.astype, dot, Const(type_.dtype))
+    return dot
 
 
 def push_block(forward: ForwardScope, block: Block) -> None:

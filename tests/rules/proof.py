@@ -73,62 +73,62 @@ REFUSALS = (
 # of this list that finds nothing is a failure.
 KNOWN: dict[str, tuple[str, ...]] = {
     "from the ninth list of dtypes and ranks on, tangents have other dtypes than the value": (
-        *(f"{name}/elements/sequence/forward" for name in (
-            "operator.add", "np.add", "operator.sub", "np.subtract", "operator.truediv",
-            "np.divide", "np.fmod", "np.maximum", "np.minimum", "np.fmax", "np.fmin", "np.hypot",
-            "np.arctan2", "np.copysign",
-        )),
-        "np.arctan2/0/sequence/forward", "np.where/1/sequence/forward",
-        "np.clip/3/sequence/forward", "np.var/4/sequence/forward", "np.var/5/sequence/forward",
-        *(f"np.{name}/[123]/sequence/forward" for name in ("max", "amax", "min", "amin")),
-        *(f"np.{name}/[123]/sequence/forward" for name in ("nanmax", "nanmin")),
-        *(f"np.nanstd/{k}/sequence/forward" for k in (3, 4, 5)),
-        "np.std/4/sequence/forward", "np.std/5/sequence/forward", "np.nanvar/3/sequence/forward",
+        "np.var/4/sequence/forward",
+        "np.var/5/sequence/forward",
+        "np.nanstd/4/sequence/forward",
+        "np.nanstd/5/sequence/forward",
+        "np.std/4/sequence/forward",
+        "np.std/5/sequence/forward",
     ),
-    "0 / 5e-324 by its denominator: 0 forwards, nan in reverse (y_bar / b overflows)": tuple(
-        f"{name}/special/{case}/modes"
-        for name in ("operator.truediv", "np.divide")
-        for case in ("0.0", "-0.0", "5e-324 second")
+    "0 / 5e-324 by its denominator: 0 forwards, nan in reverse (y_bar / b overflows)": (
+        "operator.truediv/special/0.0/modes",
+        "operator.truediv/special/-0.0/modes",
+        "operator.truediv/special/5e-324 second/modes",
+        "np.divide/special/0.0/modes",
+        "np.divide/special/-0.0/modes",
+        "np.divide/special/5e-324 second/modes",
     ),
     "the zero product by hvp for a float32 number is the Python float 0.0": (
         "np.copysign/elements/shapes (3,) () float32/second",
-        "np.copysign/elements/float64 array, float32/second",
         "np.copysign/elements/float64 array, 0-d float32/second",
-        "np.copysign/elements/float32 array, float32/second",
         "np.copysign/elements/float32 array, 0-d float32/second",
-        "np.copysign/elements/float32, float32/second",
         "np.copysign/elements/0-d float32, 0-d float32/second",
-        "np.imag/elements/shape () float32/second", "np.imag/elements/float32/second",
+        "np.imag/elements/shape () float32/second",
         "np.imag/elements/0-d float32/second",
     ),
     "the zero tangent by jvp of a float32 number is a float64": (
-        "np.imag/elements/shape () float32/forward", "np.imag/elements/float32/forward",
+        "np.imag/elements/shape () float32/forward",
         "np.imag/elements/0-d float32/forward",
     ),
     "the second derivative of np.sinc in float32 loses two digits near 0 by cancellation": (
-        "np.sinc/elements/shape () float32/second", "np.sinc/elements/shape () float32/twice",
-        "np.sinc/elements/shape (5,) float32/second", "np.sinc/elements/shape (5,) float32/twice",
-    ),
-    "jvp of np.max and np.min with `initial` of float64 beside float32: a tangent of float64": (
-        *(f"np.{name}/7/float32{case}/forward"
-          for name in ("max", "amax", "min", "amin") for case in ("", " 0", ", Fortran")),
-        *(f"np.{name}/8/float32/forward" for name in ("max", "amax", "min", "amin")),
+        "np.sinc/elements/shape () float32/second",
+        "np.sinc/elements/shape () float32/twice",
+        "np.sinc/elements/shape (5,) float32/second",
+        "np.sinc/elements/shape (5,) float32/twice",
     ),
     "the built-in max of an empty or 0-d array raises IndexError": (
-        "max/3/size 0, first axis/error", "max/3/0-d/error",
+        "max/3/size 0, first axis/error",
+        "max/3/0-d/error",
         "max/3/float32, size 0, first axis/error",
     ),
     "the built-in max of equal numbers: compiled code takes the first, the row the second": (
-        *(f"max/kink/(0, 0) {form}/*" for form in ("float", "float64", "0-d", "array", "float32")),
+        "max/kink/(0, 0) float/*",
+        "max/kink/(0, 0) float64/*",
+        "max/kink/(0, 0) 0-d/*",
+        "max/kink/(0, 0) array/*",
+        "max/kink/(0, 0) float32/*",
     ),
     "the gradient of np.prod of an empty array over an axis raises": (
-        "np.prod/5/sequence/forward", "np.prod/5/sequence/reverse",
+        "np.prod/5/sequence/forward",
+        "np.prod/5/sequence/reverse",
     ),
     "the gradient of np.cumprod of an empty float32 array is float64": (
-        "np.cumprod/[014]/float32, size 0, first axis/reverse", "np.cumprod/1/sequence/reverse",
+        "np.cumprod/[014]/float32, size 0, first axis/reverse",
+        "np.cumprod/1/sequence/reverse",
     ),
     "np.trapezoid of one point, or with points of other ranks, raises": (
-        "np.trapezoid/4/all ones/*", "np.trapezoid/7/leading axis/*",
+        "np.trapezoid/4/all ones/*",
+        "np.trapezoid/7/leading axis/*",
     ),
     "the gradient of np.linalg.norm of an empty axis raises": (
         "np.linalg.norm/8/size 0, last axis/value",
@@ -164,9 +164,6 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "jvp of np.interp, erfc in float32: a tangent of float64": (
         "np.interp/2/float32/forward",
         "np.interp/2/float32, size 1, first axis/forward",
-        "np.erfc/elements/shape () float32/forward",
-        "np.erfc/elements/float32/forward",
-        "np.erfc/elements/0-d float32/forward",
     ),
     "the gradient of np.median of an empty array raises": (
         "np.median/4/size 0, first axis/value",
@@ -191,15 +188,8 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.tensordot/7/0-d/error",
         "np.linalg.tensordot/0/0-d/error",
     ),
-    "jvp of erf of a float32 number: a tangent of float64": (
-        "np.erf/elements/shape () float32/forward", "np.erf/elements/float32/forward",
-        "np.erf/elements/0-d float32/forward",
-    ),
     "the tangent of xlog1py by its first operand has the precision of float16 beside int8": (
         "np.xlog1py/elements/float64 array, int8 array/forward",
-    ),
-    "the product by hvp of xlog1py in float32 is float64": (
-        "np.xlog1py/1/float32/second", "np.xlog1py/elements/float32 array, int/second",
     ),
 }  # fmt: skip
 
