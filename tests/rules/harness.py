@@ -104,18 +104,20 @@ def products(target, args, kwargs, rng, step=1e-6, symmetric=False):
     Differentiated are the arguments that the rule has an entry for and whose leaves are floats.
     """
     rule, values = lookup(target), [*args, *kwargs.values()]
+    y_bar = seeded(target(*args, **kwargs), rng)
+    entries = cotangents(target, args, kwargs, y_bar)
     active = [
-        rule.entry(place) is not None and all(is_float(leaf) for leaf in leaves(value))
-        for place, value in zip((*range(len(args)), *kwargs), values, strict=True)
+        rule.entry(place) is not None
+        and not isinstance(entry, NoPartial)
+        and all(is_float(leaf) for leaf in leaves(value))
+        for place, value, entry in zip((*range(len(args)), *kwargs), values, entries, strict=True)
     ]
     used = [leaf for value, on in zip(values, active, strict=True) if on for leaf in leaves(value)]
     directions = [rng.normal(size=np.shape(leaf)) for leaf in used]
     if symmetric:
         directions = [v + np.swapaxes(v, -1, -2) for v in directions]
     forward = directional(target, values, tuple(kwargs), active, directions, step)
-    y_bar = seeded(target(*args, **kwargs), rng)
     left = sum(inner(u, v) for u, v in zip(leaves(y_bar), forward, strict=True))
-    entries = cotangents(target, args, kwargs, y_bar)
     right, moves = 0.0, iter(directions)
     for value, entry, on in zip(values, entries, active, strict=True):
         for leaf, bar in paired(value, entry) if on else ():

@@ -8,14 +8,14 @@ import sys
 import textwrap
 from collections import defaultdict
 from pathlib import Path
-from types import MethodDescriptorType
+from types import MethodDescriptorType, MethodType
 from typing import Any
 
 import numpy as np
 
 import srcad.rules
 from srcad.rules.formulas import always_none, straight_formula
-from srcad.rules.registry import rows
+from srcad.rules.registry import qualified_name, rows
 from srcad.rules.row import Rule
 from srcad.rules.stubs import written
 from srcad.startup.locks import importing
@@ -70,6 +70,10 @@ def _section(name: str, groups: list[list[Rule]]) -> list[str]:
     about = (sys.modules[f"{_PACKAGE}.{name}"].__doc__ or "").partition("\n")[0]
     lines = [f"## {name.capitalize()}\n", about.replace("``", "`"), ""]
     lines += [f"In [`{path}`](../{path}).\n"]
+    methods = [row for group in groups for row in group if isinstance(row.target, MethodType)]
+    if methods:
+        lines += _families(methods)
+    groups = [group for group in groups if group[0] not in methods]
     carrying = [group for group in groups if group[0].kind != "nondifferentiable"]
     if carrying:
         lines += ["| function | kind | derivative | parameters | at special points |",
@@ -80,6 +84,22 @@ def _section(name: str, groups: list[list[Rule]]) -> list[str]:
         lines += ["Supported, without a derivative:\n",
                   _filled(sorted({_spelled(row.target) for row in constant}))]  # fmt: skip
     return lines
+
+
+def _families(found: list[Rule]) -> list[str]:
+    """Return a table of the objects whose methods have rules, with their shapes."""
+    by_owner: dict[str, list[Rule]] = defaultdict(list)
+    for row in found:
+        by_owner[qualified_name(row.target).rpartition(".")[0]].append(row)
+    lines = ["| distribution | parameters | methods |", "| --- | --- | --- |"]
+    for owner, of_owner in by_owner.items():
+        shapes = of_owner[0].target.__self__.shapes
+        parameters = ", ".join([*(shapes.split(", ") if shapes else ()), "loc", "scale"])
+        if of_owner[0].target.__name__ == "logpmf":
+            parameters = parameters.removesuffix(", scale")
+        methods = ", ".join(_code(row.target.__name__) for row in of_owner)
+        lines.append(f"| {_code(owner)} | {parameters} | {methods} |")
+    return [*lines, ""]
 
 
 def _line(group: list[Rule]) -> str:

@@ -37,8 +37,14 @@ def functions():
     for topic in topics:
         for value in vars(topic).values():
             own = isinstance(value, types.FunctionType) and value.__module__ == topic.__name__
-            if own and not rules.is_static(value):
+            if own and not rules.is_static(value) and not builds_rules(value):
                 yield value
+
+
+def builds_rules(function):
+    """Whether a function defines others: the rules of a family, which its samples check."""
+    inner = (one for one in function.__code__.co_consts if isinstance(one, types.CodeType))
+    return any(not one.co_name.startswith("<") for one in inner)
 
 
 def resolved(expression, namespace):

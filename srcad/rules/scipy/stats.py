@@ -472,7 +472,7 @@ def _pareto_by_b(z, b):
     return (x**-b * np.log(x),)
 
 
-@family(stats.pareto, (0.6, 3.0), support=(1.3, 3.0), by_shapes=_pareto_by_b)
+@family(stats.pareto, (0.6, 3.0), support=(2.3, 4.0), by_shapes=_pareto_by_b)
 def pareto(z, b):
     x = np.where(z < 1, 1.0, z)
     return np.where(z < 1, 0.0, -(b + 1) / x), np.where(z < 1, 0.0, 1 / b - np.log(x))
@@ -588,21 +588,25 @@ def _discrete_2(slopes, by_shapes, finite):
     return [logpmf, pmf, cdf, sf, logcdf, logsf]
 
 
+def _discrete_samples(points, shapes):
+    def samples(f, near):
+        given = [near(*one, 4) if isinstance(one, tuple) else one for one in shapes]
+        return [f(points, *given), f(points + 1, *given, 1)]
+
+    return samples
+
+
 def discrete(dist, points, *shapes, by_shapes):
     """Register the rules of a discrete family; `points` and `shapes` are arguments of samples."""
 
     def register(slopes):
         build = _discrete_1 if dist.numargs == 1 else _discrete_2
         for rule in build(slopes, by_shapes, _or_zero):
-            code = rule.__code__
+            code, name = rule.__code__, rule.__name__
             names = code.co_varnames[: code.co_argcount]
-
-            def samples(f, near):
-                given = [near(*one, 4) if isinstance(one, tuple) else one for one in shapes]
-                return [f(np.array(points), *given), f(np.array(points) + 1, *given, 1)]
-
-            method = getattr(dist, rule.__name__)
-            derivative(method, active=names, samples=samples)(rule)
+            at = np.array(points[:1] * 4 if name == "logsf" else points)
+            samples = _discrete_samples(at, shapes)
+            derivative(getattr(dist, name), active=names, samples=samples)(rule)
         registry.add_receiver(dist, f"scipy.stats.{dist.name}")
         return slopes
 

@@ -1,0 +1,149 @@
+"""Methods of `scipy.stats` distributions, frozen or not, held in variables and containers."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.stats import norm
+
+import srcad
+from srcad import rules
+from srcad.testing import check_grads
+
+X = np.array([-0.4, 0.3, 1.7])
+POSITIVE = np.array([0.4, 1.3, 2.7])
+FROZEN = norm(0.5, scale=2.0)
+
+
+class Model:
+    def __init__(self):
+        self.noise = norm(0.5, scale=2.0)
+
+
+MODEL = Model()
+
+
+def by_keywords(x, m):
+    return np.sum(stats.norm.logpdf(x, loc=m, scale=2.0))
+
+
+def scale_alone(x, s):
+    return np.sum(norm.logpdf(x, scale=s))
+
+
+def frozen_in_function(x, m, s):
+    noise = norm(loc=m, scale=s)
+    return np.sum(noise.logpdf(x)) + noise.cdf(0.5)
+
+
+def frozen_of_the_module(x):
+    return np.sum(FROZEN.logpdf(x))
+
+
+def frozen_in_attribute(x):
+    return np.sum(MODEL.noise.logsf(x))
+
+
+def frozen_in_list(x, m):
+    return sum(np.sum(d.logcdf(x)) for d in [norm(m), norm(loc=m, scale=2.0)])
+
+
+def frozen_in_dict(x, m):
+    parts = {"a": norm(m), "b": stats.laplace(m, 2.0)}
+    return np.sum(parts["a"].pdf(x)) * np.sum(parts["b"].pdf(x))
+
+
+def shapes_by_name(x, a):
+    return np.sum(stats.gamma.logpdf(x, a=a, scale=2.0))
+
+
+def counts(mu):
+    return np.sum(stats.poisson.logpmf(np.array([0, 3, 1]), mu))
+
+
+def quantiles(q, m):
+    return np.sum(norm.ppf(q, loc=m, scale=m * m))
+
+
+def mixture(x, m, w):
+    return np.sum(np.log(w * norm.pdf(x, m, 1.0) + (1 - w) * norm.pdf(x, -m, 2.0)))
+
+
+def censored(x, m, s):
+    return np.sum(np.where(x > 1.0, norm.logsf(x, m, s), norm.logpdf(x, m, s)))
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (by_keywords, (X, 0.3)),
+        (scale_alone, (X, 1.4)),
+        (frozen_in_function, (X, 0.3, 1.4)),
+        (frozen_of_the_module, (X,)),
+        (frozen_in_attribute, (X,)),
+        (frozen_in_list, (X, 0.3)),
+        (frozen_in_dict, (X, 0.8)),
+        (shapes_by_name, (POSITIVE, 1.7)),
+        (counts, (1.6,)),
+        (quantiles, (np.array([0.2, 0.7]), 0.8)),
+        (mixture, (X, 0.8, 0.3)),
+        (censored, (X, 0.8, 1.3)),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_distribution_has_derivatives_in_both_modes(f, args):
+    assert srcad.value_and_grad(f)(*args)[0] == f(*args)
+    check_grads(f, args, order=2)
+
+
+def test_log_density_outside_the_support_has_derivative_zero():
+    def f(x, a):
+        return stats.gamma.logpdf(x, a)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x_bar, a_bar = srcad.pullback(f, np.array([-1.0, 0.5]), 2.0)[1](np.ones(2))
+
+    assert x_bar[0] == 0.0
+    assert a_bar == pytest.approx(np.log(0.5) - (1 - np.euler_gamma))
+
+
+def test_probability_of_zero_has_derivative_zero():
+    def f(x):
+        return np.sum(stats.uniform.logsf(x))
+
+    assert np.array_equal(srcad.grad(f)(np.array([0.5, 2.0])), [-2.0, 0.0])
+
+
+def test_distribution_function_by_shape_without_formula_is_refused():
+    with pytest.raises(srcad.errors.SrcadError, match="no closed form"):
+        srcad.grad(lambda a: stats.t.cdf(0.5, a))(3.0)
+
+
+def test_distribution_of_another_class_is_refused_by_its_name():
+    with pytest.raises(srcad.errors.MissingRuleError, match=r"scipy\.stats\.levy\.logpdf"):
+        srcad.grad(lambda x: stats.levy.logpdf(x))(3.0)
+
+
+def test_returned_frozen_distribution_is_one_of_scipy():
+    (value, noise), slope = srcad.value_and_grad(lambda m: (m * m, norm(m)), has_aux=True)(1.5)
+
+    assert (value, slope) == (2.25, 3.0)
+    assert type(noise) is type(norm(1.5))
+    assert noise.args == (1.5,)
+
+
+def test_rule_of_a_method_is_named_as_users_write_it():
+    assert rules.registry.qualified_name(stats.norm.logpdf) == "scipy.stats.norm.logpdf"
+
+
+def test_code_of_normal_likelihood_is_that_of_a_person():
+    def nll(mu, sigma, x):
+        return -np.sum(stats.norm.logpdf(x, mu, sigma))
+
+    source = srcad.inspect(nll, 0.3, 1.2, X).adjoint_source
+
+    assert "mu_bar = -np.sum(seed * ((x - mu) / sigma / sigma))" in source
