@@ -115,7 +115,7 @@ def products(target, args, kwargs, rng, step=1e-6, symmetric=False):
     used = [leaf for value, on in zip(values, active, strict=True) if on for leaf in leaves(value)]
     directions = [rng.normal(size=np.shape(leaf)) for leaf in used]
     if symmetric:
-        directions = [v + np.swapaxes(v, -1, -2) for v in directions]
+        directions = [symmetrised(v) for v in directions]
     forward = directional(target, values, tuple(kwargs), active, directions, step)
     left = sum(inner(u, v) for u, v in zip(leaves(y_bar), forward, strict=True))
     right, moves = 0.0, iter(directions)
@@ -126,6 +126,12 @@ def products(target, args, kwargs, rng, step=1e-6, symmetric=False):
                 assert np.shape(bar) == np.shape(leaf), (np.shape(bar), np.shape(leaf))
                 right = right + inner(bar, v)
     return left, right
+
+
+def symmetrised(v):
+    """A square matrix plus its transpose; other arrays as they are."""
+    is_square = v.ndim > 1 and v.shape[-1] == v.shape[-2]
+    return v + np.swapaxes(v, -1, -2) if is_square else v
 
 
 def paired(argument, entry):

@@ -521,7 +521,8 @@ class Point:
         self.directions = []
         for leaf in self.inputs:
             v = rng.uniform(-1.0, 1.0, np.shape(leaf))
-            v = v + np.swapaxes(v, -1, -2) if symmetric and v.ndim > 1 else v
+            is_square = v.ndim > 1 and v.shape[-1] == v.shape[-2]
+            v = v + np.swapaxes(v, -1, -2) if symmetric and is_square else v
             self.directions.append(widened(leaf) if is_integer(leaf) else like(leaf, v))
         self.symmetric = symmetric
         self.derivatives = program.of(self.y)

@@ -11,13 +11,17 @@ import types
 import zlib
 
 import numpy as np
+from scipy import stats
 
+import srcad.rules.scipy.multivariate
 import srcad.rules.scipy.special
 import srcad.rules.scipy.stats  # noqa: F401 - its rows, too
 from srcad import rules
 from srcad.startup.identifiers import label, module_of
 
-SYMMETRISED = {np.linalg.cholesky}
+# Their rules have symmetric cotangents of square matrices.
+_GAUSSIAN = (stats.multivariate_normal, stats.multivariate_t, stats.wishart)
+SYMMETRISED = {np.linalg.cholesky, *(d.logpdf for d in _GAUSSIAN), *(d.pdf for d in _GAUSSIAN)}
 
 
 class Vocabulary:

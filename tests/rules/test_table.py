@@ -23,9 +23,7 @@ def test_a_rule_is_the_transpose_of_the_differences(call, rng):
 
 @pytest.mark.parametrize("call", SYMMETRIC, ids=name_of)
 def test_a_symmetrised_rule_is_the_transpose_on_symmetric_matrices(call, rng):
-    target, (a,), kwargs = call
-
-    left, right = products(target, (a,), kwargs, rng, symmetric=True)
+    left, right = products(*call, rng, symmetric=True)
 
     assert right == pytest.approx(left, rel=2e-5, abs=2e-7)
 

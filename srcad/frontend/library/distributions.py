@@ -46,7 +46,7 @@ def frozen(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
 def _method(name: str) -> Any:
     def called(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         receiver = args[0].value if args and isinstance(args[0], Constant) else None
-        if hasattr(type(receiver), "dist") or type(receiver).__name__.endswith("_frozen"):
+        if isinstance(getattr(receiver, "args", None), tuple):
             return _of_frozen(state, name, args, kwargs)
         known = registry.receiver_of(receiver)
         method = None if known is None else getattr(known, name)
@@ -62,6 +62,9 @@ def _method(name: str) -> Any:
 for _cls, _names in _METHODS.items():
     for _name in _names:
         means_in(_MODULE, f"{_cls}.{_name}")(_method(_name))
+for _cls in ("multivariate_normal", "multivariate_t", "dirichlet", "wishart"):
+    for _name in ("pdf", "logpdf"):
+        means_in("scipy.stats._multivariate", f"{_cls}_gen.{_name}")(_method(_name))
 
 
 def _of_frozen(state: Machine, name: str, args: Args, kwargs: Kwargs) -> AbstractValue | None:

@@ -1,0 +1,205 @@
+"""Multivariate distributions, entropy and standard scores of `scipy.stats`.
+
+A matrix that has to be symmetric has a symmetric cotangent, as that of `np.linalg.cholesky` is.
+The formulas follow from those of the densities by ``d log|C| = tr(C^-1 dC)``.
+"""
+
+import math
+
+import numpy as np
+from scipy import special, stats
+
+from srcad.rules import registry
+from srcad.rules.declare import adjoint
+from srcad.rules.row import NoPartial
+
+
+# ------------------------------------------------------------------------ normal, t
+def _matrix(cov, dim):
+    """Return a covariance as SciPy reads it: a number, a diagonal or a matrix."""
+    if np.ndim(cov) == 2:
+        return cov
+    return np.diag(cov) if np.ndim(cov) == 1 else cov * np.eye(dim)
+
+
+def _as_given(bar, cov):
+    if np.ndim(cov) == 2:
+        return bar
+    return np.diagonal(bar) if np.ndim(cov) == 1 else np.trace(bar)
+
+
+def _dim(mean, cov):
+    if mean is not None:
+        return np.size(mean)
+    return np.shape(cov)[0] if np.ndim(cov) else 1
+
+
+def _normal(g, x, mean, cov):
+    """Return the cotangents of `x`, `mean` and `cov` for those of the log-densities."""
+    dim = _dim(mean, cov)
+    c = _matrix(cov, dim)
+    e = np.reshape(x, (-1, dim))
+    if mean is not None:
+        e = e - np.reshape(mean, (1, dim))
+    s = np.linalg.solve(c, e.T).T
+    weighted = np.reshape(g, (-1, 1)) * s
+    c_bar = 0.5 * (s.T @ weighted - np.sum(g) * np.linalg.inv(c))
+    mean_bar = None if mean is None else np.reshape(np.sum(weighted, axis=0), np.shape(mean))
+    return np.reshape(-weighted, np.shape(x)), mean_bar, _as_given(c_bar, cov)
+
+
+def _normal_samples(f, near, array, spd):
+    x, mean, cov = array(5, 3), array(3), spd(3, 3)
+    return [f(x, mean, cov), f(array(3), mean, cov), f(x, mean, near(0.5, 2.0, 3))]
+
+
+_ACTIVE = ("x", "mean", "cov")
+
+
+@adjoint(stats.multivariate_normal.logpdf, active=_ACTIVE, samples=_normal_samples)
+def normal_logpdf(y_bar, y, x, mean=None, cov=1.0, allow_singular=False):
+    return _normal(y_bar, x, mean, cov)
+
+
+@adjoint(stats.multivariate_normal.pdf, active=_ACTIVE, samples=_normal_samples)
+def normal_pdf(y_bar, y, x, mean=None, cov=1.0, allow_singular=False):
+    return _normal(y_bar * y, x, mean, cov)
+
+
+registry.add_receiver(stats.multivariate_normal, "scipy.stats.multivariate_normal")
+
+
+def _student(g, x, loc, shape, df):
+    dim = _dim(loc, shape)
+    c = _matrix(shape, dim)
+    e = np.reshape(x, (-1, dim))
+    if loc is not None:
+        e = e - np.reshape(loc, (1, dim))
+    s = np.linalg.solve(c, e.T).T
+    q = np.sum(e * s, axis=1, keepdims=True)
+    column = np.reshape(g, (-1, 1))
+    w = (df + dim) / (df + q)
+    weighted = column * w * s
+    c_bar = 0.5 * (s.T @ weighted - np.sum(g) * np.linalg.inv(c))
+    loc_bar = None if loc is None else np.reshape(np.sum(weighted, axis=0), np.shape(loc))
+    constant = special.digamma((df + dim) / 2) - special.digamma(df / 2) - dim / df
+    df_bar = 0.5 * np.sum(column * (constant - np.log1p(q / df) + w * q / df))
+    return np.reshape(-weighted, np.shape(x)), loc_bar, _as_given(c_bar, shape), df_bar
+
+
+def _student_samples(f, near, array, spd):
+    return [f(array(5, 3), array(3), spd(3, 3), 3.5), f(array(3), array(3), spd(3, 3), 2.5)]
+
+
+_STUDENT = ("x", "loc", "shape", "df")
+
+
+@adjoint(stats.multivariate_t.logpdf, active=_STUDENT, samples=_student_samples)
+def student_logpdf(y_bar, y, x, loc=None, shape=1.0, df=1.0):
+    return _student(y_bar, x, loc, shape, df)
+
+
+@adjoint(stats.multivariate_t.pdf, active=_STUDENT, samples=_student_samples)
+def student_pdf(y_bar, y, x, loc=None, shape=1.0, df=1.0):
+    return _student(y_bar * y, x, loc, shape, df)
+
+
+registry.add_receiver(stats.multivariate_t, "scipy.stats.multivariate_t")
+
+
+# ------------------------------------------------------------------------ Dirichlet, Wishart
+def _dirichlet(g, x, alpha):
+    """`x` has one row per entry of `alpha`, or one less: the last follows from the sum."""
+    rest = np.shape(x)[0] < np.size(alpha)
+    full = np.concatenate([x, 1.0 - np.sum(x, axis=0, keepdims=True)]) if rest else x
+    column = np.reshape(alpha, (-1,) + (1,) * (np.ndim(x) - 1))
+    by_full = g * (column - 1) / full
+    x_bar = by_full[:-1] - by_full[-1:] if rest else by_full
+    by_alpha = special.digamma(np.sum(alpha)) - special.digamma(column) + np.log(full)
+    return x_bar, np.sum(np.reshape(g * by_alpha, (np.size(alpha), -1)), axis=1)
+
+
+def _dirichlet_samples(f, near):
+    x = near(0.2, 0.4, 3)
+    alpha = near(0.6, 3.0, 3)
+    return [f(x[:2] / 2, alpha)]
+
+
+@adjoint(stats.dirichlet.logpdf, samples=_dirichlet_samples)
+def dirichlet_logpdf(y_bar, y, x, alpha):
+    return _dirichlet(y_bar, x, alpha)
+
+
+@adjoint(stats.dirichlet.pdf, samples=_dirichlet_samples)
+def dirichlet_pdf(y_bar, y, x, alpha):
+    return _dirichlet(y_bar * y, x, alpha)
+
+
+registry.add_receiver(stats.dirichlet, "scipy.stats.dirichlet")
+
+_MANY = NoPartial("the Wishart density of several matrices at once has no derivative rule")
+
+
+def _wishart(g, x, df, scale):
+    if np.ndim(x) > 2:
+        return _MANY, _MANY, _MANY
+    p = np.shape(x)[0]
+    inverse = np.linalg.inv(scale)
+    x_bar = 0.5 * g * ((df - p - 1) * np.linalg.inv(x) - inverse)
+    scale_bar = 0.5 * g * (inverse @ x @ inverse - df * inverse)
+    log_ratio = np.linalg.slogdet(x)[1] - np.linalg.slogdet(scale)[1]
+    psi = np.sum(special.digamma((df - np.arange(p)) / 2))
+    return x_bar, 0.5 * g * (log_ratio - p * math.log(2.0) - psi), scale_bar
+
+
+def _wishart_samples(f, near, spd):
+    return [f(spd(3, 3), 4.5, spd(3, 3))]
+
+
+@adjoint(stats.wishart.logpdf, samples=_wishart_samples)
+def wishart_logpdf(y_bar, y, x, df, scale):
+    return _wishart(y_bar, x, df, scale)
+
+
+@adjoint(stats.wishart.pdf, samples=_wishart_samples)
+def wishart_pdf(y_bar, y, x, df, scale):
+    return _wishart(y_bar * y, x, df, scale)
+
+
+registry.add_receiver(stats.wishart, "scipy.stats.wishart")
+
+
+# ------------------------------------------------------------------------ entropy, scores
+def _kept(values, axis):
+    return values if axis is None else np.expand_dims(values, axis)
+
+
+def _entropy_samples(f, near):
+    p, q = near(0.2, 2.0, 4), near(0.3, 1.5, 4)
+    m = near(0.2, 2.0, 4, 3)
+    return [f(p), f(p, q), f(m), f(m, None, 2.0, 1), f(m, m[::-1], None, 1), f(m, axis=-1)]
+
+
+@adjoint(stats.entropy, active=("pk", "qk"), samples=_entropy_samples)
+def entropy(y_bar, y, pk, qk=None, base=None, axis=0):
+    total = np.sum(pk, axis=axis, keepdims=True)
+    p = pk / total
+    unit = 1.0 if base is None else 1.0 / math.log(base)
+    g, s = _kept(y_bar, axis), _kept(y, axis)
+    if qk is None:
+        return -g * (unit * np.log(p) + s) / total, None
+    whole = np.sum(qk, axis=axis, keepdims=True)
+    q = qk / whole
+    return g * (unit * np.log(p / q) - s) / total, g * unit * (1 - p / q) / whole
+
+
+def _zscore_samples(f, v, m):
+    return [f(v), f(m), f(m, 1), f(m, None), f(m, 0, 1), f(m, axis=-1, ddof=1)]
+
+
+@adjoint(stats.zscore, active=("a",), samples=_zscore_samples)
+def zscore(y_bar, y, a, axis=0, ddof=0):
+    count = np.size(a) if axis is None else np.shape(a)[axis]
+    mean = np.mean(y_bar, axis=axis, keepdims=True)
+    along = np.sum(y_bar * y, axis=axis, keepdims=True) / (count - ddof)
+    return (y_bar - mean - y * along) / np.std(a, axis=axis, ddof=ddof, keepdims=True)
