@@ -98,9 +98,7 @@ def beta_binomial(log_a, log_b):
 def tobit(beta, log_sigma):
     mu, sigma = X @ beta, np.exp(log_sigma)
     censored = Y <= 0.0
-    return -np.sum(
-        np.where(censored, norm.logcdf(0.0, mu, sigma), norm.logpdf(Y, mu, sigma))
-    )
+    return -np.sum(np.where(censored, norm.logcdf(0.0, mu, sigma), norm.logpdf(Y, mu, sigma)))
 
 
 def truncated_normal(mu, log_sigma):

@@ -41,7 +41,8 @@ def cotangents(target, args, kwargs, y_bar, rule_of=None):
             entry = entry[at[1]]
         if rule.kind == "derivative" and not (entry is None or isinstance(entry, NoPartial)):
             operand = args[place] if isinstance(place, int) else kwargs[place]
-            entry = unbroadcast(y_bar * entry, operand)
+            slope = np.conjugate(entry) if np.iscomplexobj(entry) else entry
+            entry = unbroadcast(y_bar * slope, operand)
         found.append(entry)
     return found
 

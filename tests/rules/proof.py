@@ -79,6 +79,17 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.nanstd/5/sequence/forward",
         "np.std/4/sequence/forward",
         "np.std/5/sequence/forward",
+        "np.owens_t/0/sequence/forward",
+        "np.boxcox/0/sequence/forward",
+        "np.gammaincinv/0/sequence/forward",
+        "np.gammainccinv/0/sequence/forward",
+        "np.owens_t/elements/sequence/forward",
+        "np.boxcox/elements/sequence/forward",
+        "np.gammaincinv/elements/sequence/forward",
+        "np.gammainccinv/elements/sequence/forward",
+        "np.ellipkinc/elements/sequence/forward",
+        "np.ellipeinc/elements/sequence/forward",
+        "np.voigt_profile/0/sequence/forward",
     ),
     "0 / 5e-324 by its denominator: 0 forwards, nan in reverse (y_bar / b overflows)": (
         "operator.truediv/special/0.0/modes",
@@ -190,6 +201,12 @@ KNOWN: dict[str, tuple[str, ...]] = {
     ),
     "the tangent of xlog1py by its first operand has the precision of float16 beside int8": (
         "np.xlog1py/elements/float64 array, int8 array/forward",
+    ),
+    "the derivative of lpmv at -1 and 1 is 0 / 0": (
+        "np.lpmv/?/integers 0/forward",
+    ),
+    "SciPy computes kerp with 7 digits": (
+        "np.kerp/elements/int8 array/reverse",
     ),
 }  # fmt: skip
 

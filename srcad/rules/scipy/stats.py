@@ -39,6 +39,11 @@ def _or_zero(y):
     return np.where(y > -np.inf, y, 0.0)
 
 
+def _moment(density, factor):
+    """Return the product; 0 where the density is 0, which is also so at an infinite point."""
+    return density * np.where(density == 0, 0.0, factor)
+
+
 def _none_0(z):
     return ()
 
@@ -61,16 +66,16 @@ def _rules_0(dist, slopes, by_shapes, finite):
 
     def pdf(x, loc=0, scale=1, *, y):
         z = (x - loc) / scale
-        (slope,) = slopes(z)
-        return y * slope / scale, -y * slope / scale, -y * (1 + z * slope) / scale
+        by_x = _moment(y, slopes(z)[0]) / scale
+        return by_x, -by_x, -(y / scale + _moment(by_x, z))
 
     def cdf(x, loc=0, scale=1):
         f = dist.pdf(x, loc, scale)
-        return f, -f, -f * (x - loc) / scale
+        return f, -f, -_moment(f, (x - loc) / scale)
 
     def sf(x, loc=0, scale=1):
         f = dist.pdf(x, loc, scale)
-        return -f, f, f * (x - loc) / scale
+        return -f, f, _moment(f, (x - loc) / scale)
 
     def logcdf(x, loc=0, scale=1, *, y):
         ratio = np.exp(dist.logpdf(x, loc, scale) - finite(y))
@@ -100,19 +105,20 @@ def _rules_1(dist, slopes, by_shapes, finite):
     def pdf(x, a, loc=0, scale=1, *, y):
         z = (x - loc) / scale
         slope, by_a = slopes(z, a)
-        return y * slope / scale, y * by_a, -y * slope / scale, -y * (1 + z * slope) / scale
+        by_x = _moment(y, slope) / scale
+        return by_x, _moment(y, by_a), -by_x, -(y / scale + _moment(by_x, z))
 
     def cdf(x, a, loc=0, scale=1):
         f = dist.pdf(x, a, loc, scale)
         z = (x - loc) / scale
         (by_a,) = by_shapes(z, a)
-        return f, by_a, -f, -f * z
+        return f, by_a, -f, -_moment(f, z)
 
     def sf(x, a, loc=0, scale=1):
         f = dist.pdf(x, a, loc, scale)
         z = (x - loc) / scale
         (by_a,) = by_shapes(z, a)
-        return -f, _times(by_a, -1), f, f * z
+        return -f, _times(by_a, -1), f, _moment(f, z)
 
     def logcdf(x, a, loc=0, scale=1, *, y):
         ratio = np.exp(dist.logpdf(x, a, loc, scale) - finite(y))
@@ -152,20 +158,21 @@ def _rules_2(dist, slopes, by_shapes, finite):
     def pdf(x, a, b, loc=0, scale=1, *, y):
         z = (x - loc) / scale
         slope, by_a, by_b = slopes(z, a, b)
-        by_x = y * slope / scale
-        return by_x, y * by_a, y * by_b, -by_x, -y * (1 + z * slope) / scale
+        by_x = _moment(y, slope) / scale
+        by_scale = -(y / scale + _moment(by_x, z))
+        return by_x, _moment(y, by_a), _moment(y, by_b), -by_x, by_scale
 
     def cdf(x, a, b, loc=0, scale=1):
         f = dist.pdf(x, a, b, loc, scale)
         z = (x - loc) / scale
         by_a, by_b = by_shapes(z, a, b)
-        return f, by_a, by_b, -f, -f * z
+        return f, by_a, by_b, -f, -_moment(f, z)
 
     def sf(x, a, b, loc=0, scale=1):
         f = dist.pdf(x, a, b, loc, scale)
         z = (x - loc) / scale
         by_a, by_b = by_shapes(z, a, b)
-        return -f, _times(by_a, -1), _times(by_b, -1), f, f * z
+        return -f, _times(by_a, -1), _times(by_b, -1), f, _moment(f, z)
 
     def logcdf(x, a, b, loc=0, scale=1, *, y):
         ratio = np.exp(dist.logpdf(x, a, b, loc, scale) - finite(y))

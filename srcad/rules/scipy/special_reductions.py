@@ -1,0 +1,80 @@
+"""The functions logsumexp, softmax and log_softmax of SciPy.
+
+An entry of ``-inf`` gets the cotangent 0, also if all entries of a slice are ``-inf``.
+"""
+
+import numpy as np
+from scipy import special
+
+from srcad.rules.conjugates import conj, may_be_complex
+from srcad.rules.declare import adjoint
+from srcad.rules.reduction import kept
+from srcad.rules.row import NoPartial
+from srcad.runtime import unbroadcast
+
+_COMPLEX = NoPartial("its rule is for real numbers only")
+
+
+@adjoint(
+    special.logsumexp, active=("a", "b"),
+    samples=lambda f, v, m, t, near: [
+        f(v), f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)), f(t, (-1, 0), None, True),
+        f(t, axis=(1,)), f(m, 1, near(0.5, 2.0, 3, 4)), f(m, b=near(0.5, 2.0, 4), axis=0),
+        f(m, 0, 2.0, keepdims=True), f(v[:1]), f(v, b=near(0.5, 2.0, 3, 4), axis=1), f(0.7)],
+    kinks=lambda f: [
+        (f([-np.inf, -np.inf]), [0, 0]), (f([-np.inf, 0]), [0, 1]), (f([np.inf, 0]), [1, 0]),
+        (f([3, 0], None, [0, 1]), [0, 1])],
+)  # fmt: skip
+def logsumexp(y_bar, y, a, axis=None, b=None, keepdims=False, return_sign=False):
+    """``a_bar = y_bar b exp(a - y)`` and ``b_bar = y_bar exp(a - y)``."""
+    if return_sign:
+        return signed(y_bar[0], y[0], y[1], a, axis, b, keepdims)
+    return shares(y_bar, y, a, axis, b, keepdims)
+
+
+def signed(y_bar, y, sign, a, axis, b, keepdims):
+    """The cotangents where the result is the logarithm of an absolute value, and a sign."""
+    if may_be_complex(y):
+        return _COMPLEX, _COMPLEX
+    return shares(None if y_bar is None else y_bar * sign, y, a, axis, b, keepdims)
+
+
+def shares(y_bar, y, a, axis, b, keepdims):
+    """The cotangents of the numbers and of their weights."""
+    if y_bar is None:
+        return None, None
+    full = a if b is None else a + b
+    total = kept(y, full, axis, keepdims)
+    below = a - np.where(total == -np.inf, 0.0, total)
+    power = np.where(a == np.inf, 0.0, below)
+    bar = kept(y_bar, full, axis, keepdims)
+    if b is None:
+        return unbroadcast(bar * conj(np.exp(power)), a), None
+    taking_part = np.where(b == 0, 0.0, power)
+    a_bar = bar * conj(b * np.exp(taking_part))
+    return unbroadcast(a_bar, a), unbroadcast(bar * conj(np.exp(power)), b)
+
+
+@adjoint(
+    special.softmax,
+    samples=lambda f, v, m, t: [
+        f(v), f(t), f(t, 0), f(t, -1), f(t, axis=(0, 2)), f(m, axis=(1,)), f(v[:1])],
+    kinks=lambda f: [(f([-np.inf, 0]), [0, 0])],
+)  # fmt: skip
+def softmax(y_bar, y, x, axis=None):
+    """``y (y_bar - sum(y_bar y))``."""
+    if may_be_complex(x):
+        return _COMPLEX
+    return y * (y_bar - np.sum(y_bar * y, axis=axis, keepdims=True))
+
+
+@adjoint(
+    special.log_softmax,
+    samples=lambda f, v, m, t: [
+        f(v), f(t), f(t, 0), f(t, -1), f(t, axis=(0, 2)), f(m, axis=(1,)), f(v[:1])],
+)  # fmt: skip
+def log_softmax(y_bar, y, x, axis=None):
+    """``y_bar - exp(y) sum(y_bar)``."""
+    if may_be_complex(x):
+        return _COMPLEX
+    return y_bar - np.exp(y) * np.sum(y_bar, axis=axis, keepdims=True)
