@@ -27,17 +27,17 @@ def test_library_function_named_as_in_source():
     scipy = pytest.importorskip("scipy")
     pytest.importorskip("scipy.stats")
 
-    said = refusal(lambda x: np.sum(scipy.stats.norm.logpdf(x)))
+    said = refusal(lambda x: np.sum(scipy.stats.levy.logpdf(x)))
 
-    assert "no derivative rule for scipy.stats.norm.logpdf, called" in said
+    assert "no derivative rule for scipy.stats.levy.logpdf, called" in said
     assert "_distn_infrastructure" not in said
     assert "planned" in said
 
 
 def test_library_object_method_named_as_in_source():
-    norm = pytest.importorskip("scipy.stats").norm
+    levy = pytest.importorskip("scipy.stats").levy
 
-    said = refusal(lambda x: np.sum(norm.logpdf(x)))
+    said = refusal(lambda x: np.sum(levy.logpdf(x)))
 
     assert "@srcad.rules.adjoint(scipy.stats.rv_continuous.logpdf)" in said
 

@@ -191,7 +191,11 @@ def qualified_name(target: Any) -> str:
     owner = _names.get(id(getattr(target, "__self__", None)))
     if owner is not None:
         return f"{owner}.{label(target)}"
-    module = "numpy" if isinstance(target, np.ufunc) else getattr(target, "__module__", None)
+    module = getattr(target, "__module__", None)
+    if isinstance(target, np.ufunc):
+        is_numpy = getattr(np, target.__name__, None) is target
+        known = getattr(sys.modules.get("scipy.special"), target.__name__, None) is target
+        module = "scipy.special" if known and not is_numpy else "numpy"
     name = printable(getattr(target, "__qualname__", None) or label(target))
     if not isinstance(module, str) or module == "builtins":
         return name

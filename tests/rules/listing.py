@@ -93,10 +93,14 @@ def _families(found: list[Rule]) -> list[str]:
         by_owner[qualified_name(row.target).rpartition(".")[0]].append(row)
     lines = ["| distribution | parameters | methods |", "| --- | --- | --- |"]
     for owner, of_owner in by_owner.items():
-        shapes = of_owner[0].target.__self__.shapes
-        parameters = ", ".join([*(shapes.split(", ") if shapes else ()), "loc", "scale"])
-        if of_owner[0].target.__name__ == "logpmf":
-            parameters = parameters.removesuffix(", scale")
+        first = of_owner[0]
+        shapes = getattr(first.target.__self__, "shapes", None)
+        named = (
+            [*shapes.split(", "), *first.parameters[1 + shapes.count(",") + 1 :]]
+            if shapes
+            else first.parameters[1:]
+        )
+        parameters = ", ".join(name for name in named if name != "allow_singular")
         methods = ", ".join(_code(row.target.__name__) for row in of_owner)
         lines.append(f"| {_code(owner)} | {parameters} | {methods} |")
     return [*lines, ""]

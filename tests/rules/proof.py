@@ -90,6 +90,33 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.ellipkinc/elements/sequence/forward",
         "np.ellipeinc/elements/sequence/forward",
         "np.voigt_profile/0/sequence/forward",
+        "np.owens_t/0/sequence/forward",
+        "np.boxcox/0/sequence/forward",
+        "np.boxcox1p/0/sequence/forward",
+        "np.inv_boxcox/0/sequence/forward",
+        "np.inv_boxcox1p/0/sequence/forward",
+        "np.pseudo_huber/0/sequence/forward",
+        "np.gammaincinv/0/sequence/forward",
+        "np.gammainccinv/0/sequence/forward",
+        "np.owens_t/elements/sequence/forward",
+        "np.boxcox/elements/sequence/forward",
+        "np.boxcox1p/elements/sequence/forward",
+        "np.inv_boxcox/elements/sequence/forward",
+        "np.inv_boxcox1p/elements/sequence/forward",
+        "np.pseudo_huber/elements/sequence/forward",
+        "np.gammaincinv/elements/sequence/forward",
+        "np.gammainccinv/elements/sequence/forward",
+        "np.fdtr/0/sequence/forward",
+        "np.fdtri/0/sequence/forward",
+        "np.betaincinv/0/sequence/forward",
+        "np.betainccinv/0/sequence/forward",
+        "np.chdtr/elements/sequence/forward",
+        "np.agm/elements/sequence/forward",
+        "np.ellipkinc/elements/sequence/forward",
+        "np.ellipeinc/elements/sequence/forward",
+        "np.kl_div/elements/sequence/forward",
+        "np.xlogy/elements/sequence/forward",
+        "np.voigt_profile/0/sequence/forward",
     ),
     "0 / 5e-324 by its denominator: 0 forwards, nan in reverse (y_bar / b overflows)": (
         "operator.truediv/special/0.0/modes",
@@ -204,9 +231,17 @@ KNOWN: dict[str, tuple[str, ...]] = {
     ),
     "the derivative of lpmv at -1 and 1 is 0 / 0": (
         "np.lpmv/?/integers 0/forward",
+        "np.lpmv/?/integers 0/forward",
     ),
     "SciPy computes kerp with 7 digits": (
         "np.kerp/elements/int8 array/reverse",
+        "np.kerp/elements/int8 array/reverse",
+    ),
+    "the product by hvp of xlogy and xlog1py in float32 is float64": (
+        "np.xlogy/1/float32/second",
+        "np.xlogy/1/float32 0/second",
+        "np.xlogy/elements/float32 array, float/second",
+        "np.xlogy/elements/float32 array, int/second",
     ),
 }  # fmt: skip
 
@@ -1079,9 +1114,12 @@ def _replaced(call: Call, place: int | str, value: Any) -> Call:
 
 # ------------------------------------------------------------------------ the checks of a row
 def row_name(row: Any) -> str:
-    """The name of a row's function."""
+    """The name of a row's function; of two ufuncs of a name, SciPy's is named with its module."""
     if isinstance(row.target, types.MethodType):
         return rules.registry.qualified_name(row.target)
+    name = getattr(row.target, "__name__", "")
+    if isinstance(row.target, np.ufunc) and getattr(np, name, row.target) is not row.target:
+        return f"scipy.special.{name}"
     return str(spelling(row.target))
 
 

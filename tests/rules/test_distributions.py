@@ -120,7 +120,7 @@ def test_probability_of_zero_has_derivative_zero():
 
 def test_distribution_function_by_shape_without_formula_is_refused():
     with pytest.raises(srcad.errors.SrcadError, match="no closed form"):
-        srcad.grad(lambda a: stats.t.cdf(0.5, a))(3.0)
+        srcad.grad(lambda kappa: stats.vonmises.cdf(0.5, kappa))(3.0)
 
 
 def test_distribution_of_another_class_is_refused_by_its_name():

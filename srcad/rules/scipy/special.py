@@ -206,10 +206,10 @@ def entr(x):
     return -np.log(x) - 1
 
 
-@derivative(special.xlogy, samples=(0.4, 3), kinks={(0, 0): (-math.inf, 0)})
+@derivative(special.xlogy, samples=(0.4, 3))
 def xlogy(x, y):
     log_y = float(np.log(y)) if isinstance(y, (int, float)) else np.log(y)
-    return log_y, x / (y + ((x == 0) & (y == 0)))
+    return log_y, x / y
 
 
 @derivative(special.xlog1py, samples=(0.4, 3))

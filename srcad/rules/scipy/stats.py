@@ -20,14 +20,16 @@ from scipy import special, stats
 from srcad.rules import registry
 from srcad.rules.declare import derivative
 from srcad.rules.row import NoPartial
+from srcad.rules.scipy.special_distributions import student_by_df
+from srcad.rules.scipy.special_incomplete import betainc_by_a, betainc_by_b, gammainc_by_a
 
 _BY_SHAPE = NoPartial("the derivative of this distribution function by a shape has no closed form")
 
 
 # ------------------------------------------------------------------------ continuous
 def _times(partial, factor):
-    """Return a partial derivative times a factor; a missing one stays missing."""
-    return partial if isinstance(partial, NoPartial) else partial * factor
+    """Return a partial derivative times a factor; a missing one, or none, stays so."""
+    return partial if partial is None or isinstance(partial, NoPartial) else partial * factor
 
 
 def _as_is(y):
@@ -230,7 +232,8 @@ def family(dist, *shapes, support=(-2.0, 2.0), by_shapes=None):
             code, name = rule.__code__, rule.__name__
             names = code.co_varnames[: code.co_argcount]
             first = (0.1, 0.9) if name in _PROBABILITIES else support
-            samples = _samples(first, shapes)
+            has_partials = by_shapes is not None or name in ("logpdf", "pdf")
+            samples = _samples(first, shapes if has_partials else [2] * len(shapes))
             derivative(getattr(dist, name), active=names, samples=samples)(rule)
         registry.add_receiver(dist, f"scipy.stats.{dist.name}")
         return slopes
@@ -240,7 +243,7 @@ def family(dist, *shapes, support=(-2.0, 2.0), by_shapes=None):
 
 def _samples(first, shapes):
     def samples(f, near):
-        x, given = near(*first, 4), [near(low, high, 4) for low, high in shapes]
+        x, given = near(*first, 4), [one if one == 2 else near(*one, 4) for one in shapes]
         return [
             f(x, *given),
             f(x, *given, 0.0, 1.5),
@@ -286,7 +289,11 @@ def gumbel_l(z):
     return (-np.expm1(z),)
 
 
-@family(stats.t, (1.5, 6.0))
+def _t_by_df(z, df):
+    return (student_by_df(df, z),)
+
+
+@family(stats.t, (1.5, 6.0), by_shapes=_t_by_df)
 def t(z, df):
     ratio = z * z / df
     by_df = special.digamma((df + 1) / 2) - special.digamma(df / 2) - 1 / df - np.log1p(ratio)
@@ -294,7 +301,14 @@ def t(z, df):
     return slope, (by_df - slope * z / df) / 2
 
 
-@family(stats.gennorm, (1.2, 3.0))
+def _gennorm_by_beta(z, beta):
+    size = np.where(z == 0, 1.0, np.abs(z))
+    power, a = size**beta, 1 / beta
+    by_power = stats.gamma.pdf(power, a) * power * np.log(size)
+    return (np.sign(z) / 2 * (by_power - a * a * gammainc_by_a(a, power)),)
+
+
+@family(stats.gennorm, (1.2, 3.0), by_shapes=_gennorm_by_beta)
 def gennorm(z, beta):
     """With ``|z| > 0``, where the density is smooth in `beta`."""
     size = np.abs(z)
@@ -304,7 +318,12 @@ def gennorm(z, beta):
     return -beta * np.sign(z) * size ** (beta - 1), by_beta
 
 
-@family(stats.skewnorm, (-2.0, 2.0))
+def _skewnorm_by_a(z, a):
+    square = 1 + a * a
+    return (-np.exp(-0.5 * z * z * square) / (np.pi * square),)
+
+
+@family(stats.skewnorm, (-2.0, 2.0), by_shapes=_skewnorm_by_a)
 def skewnorm(z, a):
     ratio = np.exp(-0.5 * (a * z) ** 2 - special.log_ndtr(a * z)) / np.sqrt(2 * np.pi)
     return a * ratio - z, z * ratio
@@ -315,7 +334,11 @@ def vonmises(z, kappa):
     return -kappa * np.sin(z), np.cos(z) - special.i1e(kappa) / special.i0e(kappa)
 
 
-@family(stats.loggamma, (0.5, 3.0))
+def _loggamma_by_c(z, c):
+    return (gammainc_by_a(c, np.exp(z)),)
+
+
+@family(stats.loggamma, (0.5, 3.0), by_shapes=_loggamma_by_c)
 def loggamma(z, c):
     return c - np.exp(z), z - special.digamma(c)
 
@@ -370,21 +393,33 @@ def _inside(z):
     return np.where(z > 0, z, 1.0)
 
 
-@family(stats.gamma, (0.6, 3.0), support=(0.3, 3.0))
+def _gamma_by_a(z, a):
+    return (np.where(z > 0, gammainc_by_a(a, _inside(z)), 0.0),)
+
+
+@family(stats.gamma, (0.6, 3.0), support=(0.3, 3.0), by_shapes=_gamma_by_a)
 def gamma(z, a):
     x = _inside(z)
     by_a = np.log(x) - special.digamma(a)
     return np.where(z > 0, (a - 1) / x - 1, 0.0), np.where(z > 0, by_a, 0.0)
 
 
-@family(stats.chi2, (1.2, 5.0), support=(0.3, 3.0))
+def _chi2_by_df(z, df):
+    return (np.where(z > 0, gammainc_by_a(df / 2, _inside(z) / 2) / 2, 0.0),)
+
+
+@family(stats.chi2, (1.2, 5.0), support=(0.3, 3.0), by_shapes=_chi2_by_df)
 def chi2(z, df):
     x = _inside(z)
     by_df = (np.log(x / 2) - special.digamma(df / 2)) / 2
     return np.where(z > 0, (df / 2 - 1) / x - 0.5, 0.0), np.where(z > 0, by_df, 0.0)
 
 
-@family(stats.chi, (1.2, 5.0), support=(0.3, 3.0))
+def _chi_by_df(z, df):
+    return (np.where(z > 0, gammainc_by_a(df / 2, _inside(z) ** 2 / 2) / 2, 0.0),)
+
+
+@family(stats.chi, (1.2, 5.0), support=(0.3, 3.0), by_shapes=_chi_by_df)
 def chi(z, df):
     x = _inside(z)
     by_df = np.log(x) - (np.log(2.0) + special.digamma(df / 2)) / 2
@@ -403,14 +438,24 @@ def maxwell(z):
     return (np.where(z > 0, 2 / x - x, 0.0),)
 
 
-@family(stats.invgamma, (0.6, 3.0), support=(0.3, 3.0))
+def _invgamma_by_a(z, a):
+    return (np.where(z > 0, -gammainc_by_a(a, 1 / _inside(z)), 0.0),)
+
+
+@family(stats.invgamma, (0.6, 3.0), support=(0.3, 3.0), by_shapes=_invgamma_by_a)
 def invgamma(z, a):
     x = _inside(z)
     by_a = -np.log(x) - special.digamma(a)
     return np.where(z > 0, (1 / x - (a + 1)) / x, 0.0), np.where(z > 0, by_a, 0.0)
 
 
-@family(stats.invgauss, (0.6, 3.0), support=(0.3, 3.0))
+def _invgauss_by_mu(z, mu):
+    x = _inside(z)
+    log_tail = special.log_ndtr(-(x / mu + 1) / np.sqrt(x))
+    return (np.where(z > 0, -2 / mu**2 * np.exp(2 / mu + log_tail), 0.0),)
+
+
+@family(stats.invgauss, (0.6, 3.0), support=(0.3, 3.0), by_shapes=_invgauss_by_mu)
 def invgauss(z, mu):
     x = _inside(z)
     slope = -1.5 / x - 0.5 / mu**2 + 0.5 / x**2
@@ -457,7 +502,17 @@ def fisk(z, c):
     return np.where(z > 0, (c - 1 - 2 * c * p) / x, 0.0), np.where(z > 0, by_c, 0.0)
 
 
-@family(stats.f, (1.5, 6.0), (2.5, 8.0), support=(0.3, 3.0))
+def _f_by_degrees(z, dfn, dfd):
+    x = _inside(z)
+    whole = dfd + dfn * x
+    ratio = dfn * x / whole
+    by_ratio = stats.f.pdf(x, dfn, dfd) * whole**2 / (dfn * dfd)
+    by_dfn = betainc_by_a(dfn / 2, dfd / 2, ratio) / 2 + by_ratio * x * dfd / whole**2
+    by_dfd = betainc_by_b(dfn / 2, dfd / 2, ratio) / 2 - by_ratio * x * dfn / whole**2
+    return np.where(z > 0, by_dfn, 0.0), np.where(z > 0, by_dfd, 0.0)
+
+
+@family(stats.f, (1.5, 6.0), (2.5, 8.0), support=(0.3, 3.0), by_shapes=_f_by_degrees)
 def f(z, dfn, dfd):
     x = _inside(z)
     whole = dfd + dfn * x
@@ -494,7 +549,15 @@ def _unit(z):
     return np.where((z > 0) & (z < 1), z, 0.5)
 
 
-@family(stats.beta, (0.6, 3.0), (0.6, 3.0), support=(0.3, 0.6))
+def _beta_by_shapes(z, a, b):
+    x, inside = _unit(z), (z > 0) & (z < 1)
+    return (
+        np.where(inside, betainc_by_a(a, b, x), 0.0),
+        np.where(inside, betainc_by_b(a, b, x), 0.0),
+    )
+
+
+@family(stats.beta, (0.6, 3.0), (0.6, 3.0), support=(0.3, 0.6), by_shapes=_beta_by_shapes)
 def beta(z, a, b):
     x, inside = _unit(z), (z > 0) & (z < 1)
     psi = special.digamma(a + b)
@@ -582,15 +645,15 @@ def _discrete_2(slopes, by_shapes, finite):
 
     def sf(k, a, b, loc=0):
         by_a, by_b = by_shapes(np.floor(k - loc), a, b)
-        return None, by_a, -by_b, None
+        return None, _times(by_a, -1), -by_b, None
 
     def logcdf(k, a, b, loc=0, *, y):
         by_a, by_b = by_shapes(np.floor(k - loc), a, b)
-        return None, by_a, by_b * np.exp(-finite(y)), None
+        return None, _times(by_a, np.exp(-finite(y))), by_b * np.exp(-finite(y)), None
 
     def logsf(k, a, b, loc=0, *, y):
         by_a, by_b = by_shapes(np.floor(k - loc), a, b)
-        return None, by_a, -by_b * np.exp(-finite(y)), None
+        return None, _times(by_a, -np.exp(-finite(y))), -by_b * np.exp(-finite(y)), None
 
     return [logpmf, pmf, cdf, sf, logcdf, logsf]
 
@@ -656,12 +719,14 @@ def binom(k, n, p):
     return None, k / p - (n - k) / (1 - p)
 
 
-def _nbinom_by_p(k, n, p):
-    log_by_p = (n - 1) * np.log(p) + k * np.log1p(-p) - special.betaln(n, k + 1)
-    return _BY_SHAPE, np.exp(log_by_p)
+def _nbinom_by_shapes(k, n, p):
+    at = np.where(k < 0, 0.0, k)
+    log_by_p = (n - 1) * np.log(p) + at * np.log1p(-p) - special.betaln(n, at + 1)
+    by_n = np.where(k < 0, 0.0, betainc_by_a(n, at + 1, p))
+    return by_n, np.where(k < 0, 0.0, np.exp(log_by_p))
 
 
-@discrete(stats.nbinom, [0, 1, 3, 4], (0.6, 3.0), (0.2, 0.8), by_shapes=_nbinom_by_p)
+@discrete(stats.nbinom, [0, 1, 3, 4], (0.6, 3.0), (0.2, 0.8), by_shapes=_nbinom_by_shapes)
 def nbinom(k, n, p):
     by_n = special.digamma(n + k) - special.digamma(n) + np.log(p)
     return by_n, n / p - k / (1 - p)
