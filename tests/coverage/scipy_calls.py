@@ -97,3 +97,48 @@ CALLS: dict[str, str] = {
     "scipy.stats.norm.logpdf wrt loc,scale": "scipy.stats.norm.logpdf(x, c, 2.0 * c)",
     "scipy.stats.norm.logpdf": "scipy.stats.norm.logpdf(x)",
 }  # fmt: skip
+
+# Shapes of the families, and arguments inside of their supports.
+_SHAPES = {
+    "t": "3.0 * c", "gamma": "2.0 * c", "beta": "2.0 * c, 3.0 * c", "chi2": "5.0 * c",
+    "pareto": "2.0 * c", "truncnorm": "-2.0 * c, 4.0 * c", "vonmises": "2.0 * c",
+    "lognorm": "c", "weibull_min": "2.0 * c", "invgamma": "2.0 * c", "skewnorm": "c",
+    "gennorm": "2.0 * c", "f": "4.0 * c, 6.0 * c", "poisson": "4.0 * c", "binom": "5, c",
+    "bernoulli": "c", "nbinom": "4.0 * c, 0.5 * c", "geom": "0.5 * c",
+}  # fmt: skip
+_FAMILIES = (
+    *_SHAPES, "norm", "expon", "laplace", "cauchy", "logistic", "uniform", "gumbel_r", "gumbel_l",
+    "halfnorm", "halfcauchy", "rayleigh",
+)  # fmt: skip
+_ARGUMENTS = {"pareto": "x + 1.0", "bernoulli": "np.array([0, 1])"}
+_METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "pmf", "logpmf")
+_COUNTED = ("poisson", "binom", "nbinom", "geom")
+for _family in _FAMILIES:
+    for _method in _METHODS:
+        _first = "np.array([1, 3, 2])" if _family in _COUNTED else _ARGUMENTS.get(_family, "x")
+        _given = ", ".join(filter(None, (_first, _SHAPES.get(_family))))
+        CALLS.setdefault(
+            f"scipy.stats.{_family}.{_method}", f"scipy.stats.{_family}.{_method}({_given})"
+        )
+CALLS |= {
+    "scipy.stats.gamma.logpdf wrt a": "scipy.stats.gamma.logpdf(0.7, 2.0 * c)",
+    "scipy.stats.gamma.cdf wrt a": "scipy.stats.gamma.cdf(0.7, 2.0 * c)",
+    "scipy.stats.t.logpdf wrt df": "scipy.stats.t.logpdf(0.7, 3.0 * c)",
+    "scipy.stats.gamma(a, scale=s).logpdf(x)": "scipy.stats.gamma(2.0 * c, scale=c).logpdf(x)",
+    "scipy.stats.multivariate_normal.logpdf":
+        "scipy.stats.multivariate_normal.logpdf(w, w * c, a @ a.T)",
+    "scipy.stats.multivariate_normal.pdf": "scipy.stats.multivariate_normal.pdf(w, w * c, a @ a.T)",
+    "scipy.stats.multivariate_normal.logpdf wrt cov":
+        "scipy.stats.multivariate_normal.logpdf(np.ones(3), np.zeros(3), a @ a.T)",
+    "scipy.stats.multivariate_normal(m, C).logpdf(x)":
+        "scipy.stats.multivariate_normal(w * c, a @ a.T).logpdf(w)",
+    "scipy.stats.multivariate_t.logpdf":
+        "scipy.stats.multivariate_t.logpdf(w, w * c, a @ a.T, 3.0 * c)",
+    "scipy.stats.dirichlet.logpdf wrt alpha":
+        "scipy.stats.dirichlet.logpdf(np.array([0.2, 0.3, 0.5]), np.exp(w))",
+    "scipy.stats.dirichlet.pdf": "scipy.stats.dirichlet.pdf(np.array([0.2, 0.3, 0.5]), np.exp(w))",
+    "scipy.stats.wishart.logpdf":
+        "scipy.stats.wishart.logpdf(a @ a.T, 7.0 * c, a @ a.T + np.eye(3))",
+    "scipy.stats.entropy": "scipy.stats.entropy(x, y)",
+    "scipy.stats.zscore": "scipy.stats.zscore(m, axis=1)",
+}  # fmt: skip
