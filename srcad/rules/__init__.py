@@ -58,7 +58,6 @@ __all__ = [
 
 add_file("scipy.special")
 add_file("scipy.stats")
-add_file("scipy.stats", "srcad.rules.scipy.multivariate")
 
 
 def rule_for(target: Any) -> Rule:

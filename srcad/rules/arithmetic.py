@@ -218,12 +218,12 @@ def ldexp(a, n):
 )
 def logaddexp(a, b):
     both = (a == b) & np.isinf(a)
-    d = np.where(both, 0.0, a) - np.where(both, 0.0, b)
+    d = np.where(both, 0.0, a - b)
     return np.exp(-np.logaddexp(0.0, -d)), np.exp(-np.logaddexp(0.0, d))
 
 
 @derivative(np.logaddexp2, samples=(-2, 2), kinks={(-math.inf, -math.inf): (0.5, 0.5)})
 def logaddexp2(a, b):
     both = (a == b) & np.isinf(a)
-    d = np.where(both, 0.0, a) - np.where(both, 0.0, b)
+    d = np.where(both, 0.0, a - b)
     return np.exp2(-np.logaddexp2(0.0, -d)), np.exp2(-np.logaddexp2(0.0, d))

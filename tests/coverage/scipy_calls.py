@@ -141,4 +141,10 @@ CALLS |= {
         "scipy.stats.wishart.logpdf(a @ a.T, 7.0 * c, a @ a.T + np.eye(3))",
     "scipy.stats.entropy": "scipy.stats.entropy(x, y)",
     "scipy.stats.zscore": "scipy.stats.zscore(m, axis=1)",
+    "scipy.stats.skew": "scipy.stats.skew(m, axis=1)",
+    "scipy.stats.kurtosis": "scipy.stats.kurtosis(m, axis=1)",
+    "scipy.stats.gmean": "scipy.stats.gmean(x)",
+    "scipy.stats.hmean": "scipy.stats.hmean(x)",
+    "scipy.stats.pmean": "scipy.stats.pmean(x, 2.5)",
+    "scipy.stats.sem": "scipy.stats.sem(m)",
 }  # fmt: skip

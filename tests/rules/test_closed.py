@@ -25,6 +25,7 @@ STRUCTURE = {
     "slice",
     "any",
     "not",
+    "abs",
 }
 METHODS = {"append", "index"}
 

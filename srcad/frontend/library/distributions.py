@@ -62,9 +62,9 @@ def _method(name: str) -> Any:
 for _cls, _names in _METHODS.items():
     for _name in _names:
         means_in(_MODULE, f"{_cls}.{_name}")(_method(_name))
-for _cls in ("multivariate_normal", "multivariate_t", "dirichlet", "wishart"):
-    for _name in ("pdf", "logpdf"):
-        means_in("scipy.stats._multivariate", f"{_cls}_gen.{_name}")(_method(_name))
+_MULTIVARIATE = ("multivariate_normal", "multivariate_t", "dirichlet", "wishart")
+for _path in [f"{_cls}_gen.{_name}" for _cls in _MULTIVARIATE for _name in ("pdf", "logpdf")]:
+    means_in("scipy.stats._multivariate", _path)(_method(_path.rpartition(".")[2]))
 
 
 def _of_frozen(state: Machine, name: str, args: Args, kwargs: Kwargs) -> AbstractValue | None:

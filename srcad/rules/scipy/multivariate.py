@@ -203,3 +203,80 @@ def zscore(y_bar, y, a, axis=0, ddof=0):
     mean = np.mean(y_bar, axis=axis, keepdims=True)
     along = np.sum(y_bar * y, axis=axis, keepdims=True) / (count - ddof)
     return (y_bar - mean - y * along) / np.std(a, axis=axis, ddof=ddof, keepdims=True)
+
+
+# ------------------------------------------------------------------------ means and moments
+def _count(a, axis):
+    return np.size(a) if axis is None else np.shape(a)[axis]
+
+
+def _positive_samples(f, near):
+    v, m = near(0.3, 2.0, 4), near(0.3, 2.0, 3, 4)
+    return [f(v), f(m), f(m, 1), f(m, axis=-1), f(m, None)]
+
+
+@adjoint(stats.gmean, active=("a",), samples=_positive_samples)
+def gmean(y_bar, y, a, axis=0):
+    return _kept(y_bar * y, axis) / (_count(a, axis) * a)
+
+
+@adjoint(stats.hmean, active=("a",), samples=_positive_samples)
+def hmean(y_bar, y, a, axis=0):
+    return _kept(y_bar * y * y, axis) / (_count(a, axis) * a * a)
+
+
+def _power_samples(f, near):
+    m = near(0.3, 2.0, 3, 4)
+    return [f(m[0], 2.5), f(m, -1.5, axis=1), f(m, 3.0)]
+
+
+@adjoint(stats.pmean, active=("a",), samples=_power_samples)
+def pmean(y_bar, y, a, p, *, axis=0):
+    return _kept(y_bar * y ** (1 - p), axis) * a ** (p - 1) / _count(a, axis)
+
+
+def _moment_samples(f, v, m):
+    return [f(v), f(m), f(m, 1), f(m, axis=-1), f(m, None)]
+
+
+def _centred(a, axis):
+    return a - np.mean(a, axis=axis, keepdims=True)
+
+
+@adjoint(stats.sem, active=("a",), samples=_moment_samples)
+def sem(y_bar, y, a, axis=0, ddof=1):
+    count = _count(a, axis)
+    return _kept(y_bar / y, axis) * _centred(a, axis) / ((count - ddof) * count)
+
+
+def _standardised(y_bar, a, axis, order, factor):
+    """Return the cotangent of `factor` times the mean of ``z**order``, of standard scores."""
+    c, count = _centred(a, axis), _count(a, axis)
+    sigma = np.sqrt(np.mean(c * c, axis=axis, keepdims=True))
+    z = c / sigma
+    low = np.mean(z ** (order - 1), axis=axis, keepdims=True)
+    moment = np.mean(z**order, axis=axis, keepdims=True)
+    by_z = z ** (order - 1) - low - moment * z
+    return _kept(y_bar, axis) * (order * factor / count) * by_z / sigma
+
+
+def _bias_samples(f, v, m):
+    return [f(v), f(m, 1), f(m, axis=-1), f(m, None), f(m, 1, False)]
+
+
+@adjoint(stats.skew, active=("a",), samples=_bias_samples)
+def skew(y_bar, y, a, axis=0, bias=True):
+    n = _count(a, axis)
+    factor = 1.0 if bias else math.sqrt(n * (n - 1)) / (n - 2)
+    return _standardised(y_bar, a, axis, 3, factor)
+
+
+def _kurtosis_samples(f, v, m):
+    return [f(v), f(m, 1), f(m, axis=-1), f(m, None), f(m, 1, False), f(m, 1, True, False)]
+
+
+@adjoint(stats.kurtosis, active=("a",), samples=_kurtosis_samples)
+def kurtosis(y_bar, y, a, axis=0, fisher=True, bias=True):
+    n = _count(a, axis)
+    factor = 1.0 if bias else (n * n - 1) / ((n - 2) * (n - 3))
+    return _standardised(y_bar, a, axis, 4, factor)

@@ -144,7 +144,8 @@ def fdtri(dfn, dfd, p, *, y):
 def student_density(df, t):
     """The density of Student's distribution."""
     power = -0.5 * (df + 1) * np.log1p(t * t / df)
-    return np.exp(power - special.betaln(0.5, 0.5 * df)) / np.sqrt(df)
+    half = 0.5 * df / df  # of the dtype of `df`: a Python number would widen float32
+    return np.exp(power - special.betaln(half, 0.5 * df)) / np.sqrt(df)
 
 
 def student_by_df(df, t):

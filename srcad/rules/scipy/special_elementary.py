@@ -147,7 +147,7 @@ def spence(z):
 # ------------------------------------------------------------------------ losses
 @derivative(special.huber, samples=(0.4, 3), kinks={(1, 1): (0, 1), (1, 2): (1, 1), (1, 0): (0, 0)})
 def huber(delta, r):
-    return np.maximum(np.abs(r) - delta, 0), np.clip(r + 0 * delta, -delta, delta)
+    return np.maximum(abs(r) - delta, 0), np.clip(r + 0 * delta, -delta, delta)
 
 
 @derivative(special.pseudo_huber, samples=(0.4, 3), kinks={(1, 0): (0, 0)})

@@ -20,6 +20,7 @@ from scipy import special, stats
 from srcad.rules import registry
 from srcad.rules.declare import derivative
 from srcad.rules.row import NoPartial
+from srcad.rules.scipy import multivariate  # noqa: F401 - it registers its rules
 from srcad.rules.scipy.special_distributions import student_by_df
 from srcad.rules.scipy.special_incomplete import betainc_by_a, betainc_by_b, gammainc_by_a
 
