@@ -27,6 +27,7 @@ from srcad.exporting.written_out import (
     text_of,
 )
 from srcad.frontend.source.definition import definition
+from srcad.rules import registry
 from srcad.startup.identifiers import identifier, is_name, label, plain
 from srcad.startup.records import dataclass, field
 
@@ -216,6 +217,9 @@ class Definitions:
         home = home_of(value, wanted)
         if home is not None:
             return self._part(*home, value)
+        holder, _, part = registry.name_of_receiver(value).rpartition(".")
+        if holder:  # an object of a library, such as scipy.stats.norm
+            return self.imported(holder, part, value)
         text = literal(value) or _bound_method(value)
         if text is not None:
             return self.constant(text, self.fresh(wanted))

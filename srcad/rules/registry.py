@@ -10,6 +10,7 @@ import importlib
 import sys
 import types
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -83,8 +84,15 @@ def add_receiver(instance: Any, name: str) -> None:
     _names[id(instance)] = name
 
 
+def name_of_receiver(instance: Any) -> str:
+    """Return how users write an object with rules for its methods; '' for others."""
+    return _names.get(id(instance), "")
+
+
 def receiver_of(instance: Any) -> Any:
     """Return the object whose methods have the rules for those of an object, or None."""
+    if isinstance(instance, type | ModuleType):
+        return None
     if type(instance) not in _receivers:
         if not _files or module_of(type(instance)).partition(".")[0] != "scipy":
             return None

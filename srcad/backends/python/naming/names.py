@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from srcad.ir.core import Routine
+from srcad.rules import registry
 from srcad.startup.identifiers import identifier, is_name
 from srcad.startup.records import dataclass, field
 
@@ -97,6 +98,8 @@ class Globals:
         owner = getattr(value, "__self__", None)
         if isinstance(owner, np.ufunc):
             return attribute(self.expression(owner), name)
+        if owner is not None and owner is registry.receiver_of(owner):
+            return attribute(name_node(self.bind(owner, owner_name(value))), name)
         if getattr(np, name, None) is value:
             return attribute(self.numpy(), _SHORTER.get(name, name))
         if getattr(math, name, None) is value:
@@ -126,6 +129,11 @@ class Globals:
         for part in path:
             node = attribute(node, part)
         return node
+
+
+def owner_name(method: Any) -> str:
+    """Return ``norm`` for the method ``scipy.stats.norm.logpdf``."""
+    return registry.qualified_name(method).split(".")[-2]
 
 
 def _kind_name(value: Any) -> str:
