@@ -60,7 +60,7 @@ from srcad.transforms.tangents import ForwardScope, dot_hint, unbound_with_tange
 from srcad.transforms.vjp import prepared, simplified_sweep
 from srcad.types.join import join
 from srcad.types.numeric import Numeric, same_dtype
-from srcad.types.structures import ListOf, TupleOf, Type
+from srcad.types.structures import OPAQUE, ListOf, TupleOf, Type
 
 
 def jvp(
@@ -186,12 +186,19 @@ def _in_kind(function: Function, wanted: Sequence[tuple[Type, Atom | None]]) -> 
 
 def _in_kind_of(builder: Builder, dot: Atom, type_: Type, y: Atom | None) -> Atom:
     given = atom_type(dot)
-    if not isinstance(type_, Numeric) or not isinstance(given, Numeric):
+    if not isinstance(given, Numeric) or not (isinstance(type_, Numeric) or type_ == OPAQUE):
         return dot
-    is_open = type_.dtype is None or type_.form in ("any", "number")
+    is_open = (
+        not isinstance(type_, Numeric) or type_.dtype is None or type_.form in ("any", "number")
+    )
     if is_open and isinstance(y, Value) and isinstance(dot, Value):
         return builder.call(runtime.like, dot, y)
-    if type_.dtype is None or type_.kind != "f" or given.kind not in "fiub":
+    if (
+        not isinstance(type_, Numeric)
+        or type_.dtype is None
+        or type_.kind != "f"
+        or given.kind not in "fiub"
+    ):
         return dot
     if type_.form == "python":
         return dot if given.form == "python" else builder.call(float, dot)

@@ -135,6 +135,38 @@ def symmetrised(v):
     return v + np.swapaxes(v, -1, -2) if is_square else v
 
 
+def narrowed(leaf):
+    """A float64 array in float32; everything else as it is."""
+    is_wide = isinstance(leaf, np.ndarray) and leaf.dtype == np.float64
+    return leaf.astype(np.float32) if is_wide else leaf
+
+
+def in_float32(call):
+    """The call with float32 in place of float64 arrays, or None if its result is wider."""
+    target, args, kwargs = call
+
+    def changed(value):
+        return rebuilt(value, (narrowed(leaf) for leaf in leaves(value)))
+
+    call = target, tuple(map(changed, args)), {name: changed(v) for name, v in kwargs.items()}
+    results = leaves(target(*call[1], **call[2]))
+    return call if all(getattr(y, "dtype", None) == np.float32 for y in results) else None
+
+
+def widened_by_rule(call, rng):
+    """The dtypes of cotangents that are wider than their operand of float32."""
+    target, args, kwargs = call
+    entries = cotangents(target, args, kwargs, seeded(target(*args, **kwargs), rng))
+    found = []
+    for value, entry in zip([*args, *kwargs.values()], entries, strict=True):
+        for leaf, bar in paired(value, entry):
+            if isinstance(leaf, np.ndarray) and leaf.dtype == np.float32 and bar is not None:
+                size = 8 if np.iscomplexobj(bar) else 4
+                if isinstance(bar, np.ndarray | np.generic) and bar.dtype.itemsize > size:
+                    found.append(bar.dtype)
+    return found
+
+
 def paired(argument, entry):
     """The leaves of an argument with their cotangents."""
     if isinstance(argument, list | tuple):

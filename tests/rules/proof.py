@@ -27,6 +27,8 @@ The kinds:
     agreed derivatives at special points; both modes agree at infinities, nans and zeros.
 ``option``, ``option twice``
     an option may be written in any way (`tests.rules.spellings`).
+``dtype``
+    the rule, run in plain NumPy, has cotangents of float32 for operands of float32.
 ``constant``
     nothing flows through a function that is declared non-differentiable.
 
@@ -54,7 +56,7 @@ import srcad
 from srcad import rules
 from srcad.rules.formulas import spelling
 from tests.rules import spellings
-from tests.rules.harness import leaves, rebuilt
+from tests.rules.harness import in_float32, leaves, rebuilt, symmetrised, widened_by_rule
 from tests.rules.samples import SYMMETRISED, Vocabulary, calls_of, is_on_numbers, seed_of, told
 
 Call = tuple[Any, tuple[Any, ...], dict[str, Any]]
@@ -529,8 +531,7 @@ class Point:
         self.directions = []
         for leaf in self.inputs:
             v = rng.uniform(-1.0, 1.0, np.shape(leaf))
-            is_square = v.ndim > 1 and v.shape[-1] == v.shape[-2]
-            v = v + np.swapaxes(v, -1, -2) if symmetric and is_square else v
+            v = symmetrised(v) if symmetric else v
             self.directions.append(widened(leaf) if is_integer(leaf) else like(leaf, v))
         self.symmetric = symmetric
         self.derivatives = program.of(self.y)
@@ -716,7 +717,7 @@ class Point:
 
     def _projected(self, parts: list[Any]) -> Any:
         if self.symmetric:
-            parts = [p + np.swapaxes(p, -1, -2) if np.ndim(p) > 1 else p for p in parts]
+            parts = [symmetrised(np.asarray(p)) for p in parts]
         return flat(parts)
 
     def _moved(self, f: Callable[..., Any], step: float) -> Any:
@@ -1107,6 +1108,21 @@ def checks_of(row: Any) -> Iterator[Check]:
         yield from _specials(row, Program(call))
     yield from _kinks(row)
     yield from _options(row)
+    yield from _dtypes(row)
+
+
+def _dtypes(row: Any) -> Iterator[Check]:
+    for k, call in enumerate(calls_of(row)):
+        run = functools.partial(_dtype, call)
+        yield Check(f"{row_name(row)}/{k}/rule of float32", "dtype", run)
+
+
+def _dtype(call: Call) -> Outcome:
+    """The rule itself keeps float32: compiled code converts its cotangents and tangents."""
+    with np.errstate(all="ignore"):
+        narrow = in_float32(call)
+        wide = widened_by_rule(narrow, np.random.default_rng(0)) if narrow else []
+    return Outcome("wrong", f"cotangents of {wide[0]}") if wide else RIGHT
 
 
 def _at(

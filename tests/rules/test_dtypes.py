@@ -7,7 +7,13 @@ import pytest
 
 from srcad.rules import NoPartial
 from tests.rules import samples
-from tests.rules.harness import cotangents, leaves, paired, rebuilt, seeded
+from tests.rules.harness import (
+    cotangents,
+    in_float32,
+    paired,
+    seeded,
+    widened_by_rule,
+)
 from tests.rules.samples import CALLS
 from tests.rules.test_table import name_of
 
@@ -15,41 +21,9 @@ UNARY = {**samples.UNARY, np.nan_to_num: (-2, 2)}
 BINARY = samples.BINARY | dict.fromkeys((operator.pow, np.power, np.float_power), (0.4, 2))
 
 
-def narrowed(leaf):
-    if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f":
-        return leaf.astype(np.float32)
-    return leaf
-
-
-def converted(values, change):
-    return [rebuilt(value, (change(leaf) for leaf in leaves(value))) for value in values]
-
-
-def in_float32(call):
-    """The call with float32 in place of float64 arrays, or None if its result is wider."""
-    target, args, kwargs = call
-    args = converted(args, narrowed)
-    kwargs = dict(zip(kwargs, converted(kwargs.values(), narrowed), strict=True))
-    results = leaves(target(*args, **kwargs))
-    return (target, args, kwargs) if all(is_narrow(y) for y in results) else None
-
-
-def is_narrow(y):
-    return isinstance(y, np.ndarray | np.generic) and y.dtype == np.float32
-
-
 @pytest.mark.parametrize("call", [c for c in map(in_float32, CALLS) if c], ids=name_of)
 def test_float32_stays_float32(call, rng):
-    target, args, kwargs = call
-
-    entries = cotangents(target, args, kwargs, seeded(target(*args, **kwargs), rng))
-
-    for value, entry in zip([*args, *kwargs.values()], entries, strict=True):
-        for leaf, bar in paired(value, entry):
-            if isinstance(leaf, np.ndarray) and leaf.dtype == np.float32 and bar is not None:
-                size = 8 if np.iscomplexobj(bar) else 4
-                wide = isinstance(bar, np.ndarray | np.generic) and bar.dtype.itemsize > size
-                assert not wide, (bar.dtype, name_of(call))
+    assert widened_by_rule(call, rng) == []
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ DEFECTS = {
     "lost broadcast": (total, {"reverse"}),
     "transposed factor": (product, {"reverse"}),
     "wrong axis": (sums, {"reverse"}),
-    "widened float32": (cosine, {"forward"}),
+    "widened float32": (cosine, {"dtype"}),
     "sign of tangent": (square, {"forward"}),
 }
 
@@ -182,7 +182,9 @@ VARIATIONS = {"as given", "float32", "Fortran"}  # the others would double the t
 def kinds_of_failures(target):
     """The kinds of checks that find something wrong with a function's rule."""
     row = rules.rule_for(target)
-    checks = [c for c in proof.checks_of(row) if c.name.split("/")[-2] in VARIATIONS]
+    checks = [
+        c for c in proof.checks_of(row) if c.kind == "dtype" or c.name.split("/")[-2] in VARIATIONS
+    ]
     return {check.kind for check in checks if check.run().verdict == "wrong"}
 
 
