@@ -164,7 +164,7 @@ def may_run(target: Any) -> bool:
         return False
     if module.startswith(("srcad.rules.", "scipy.special.")):
         return True
-    if isinstance(target, types.MethodType):
+    if isinstance(target, types.MethodType) or module.startswith("scipy.stats."):
         return registry.lookup(target) is not None
     return module.partition(".")[0] in _PURE_MODULES or primitives.is_primitive(target)
 
