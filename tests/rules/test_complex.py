@@ -4,6 +4,7 @@ The gradient of a real result is ``df/dRe + i df/dIm``, and the inner product of
 ``Re(conj(u) * v)``: what goes back along the transpose is what differences go forward by.
 """
 
+import types
 import warnings
 from functools import partial
 
@@ -27,6 +28,8 @@ REFUSED = {
 }  # fmt: skip
 # Bases that only a phase, or a sign, tells apart: tests of their own.
 OF_ANY_PHASE = {np.linalg.eigh, np.linalg.svd}
+# Methods of distributions refuse complex numbers (`test_distributions`).
+OF_REAL = {row.target for row in rules.rows() if isinstance(row.target, types.MethodType)}
 
 
 def is_number(leaf):
@@ -92,7 +95,7 @@ def complex_call(call, which):
 MADE = [(which, call, complex_call(call, which))
         for call in [*CALLS, *SYMMETRIC] for which in ("all", "first", "last")]  # fmt: skip
 POINTS = [(f"{name_of(call)} {which}", made) for which, call, made in MADE if made is not None]
-RULED = [(name, c) for name, c in POINTS if c[0] not in REFUSED | OF_ANY_PHASE]
+RULED = [(name, c) for name, c in POINTS if c[0] not in REFUSED | OF_ANY_PHASE | OF_REAL]
 
 
 # The functions that the newcomer's run takes, one call each.

@@ -136,6 +136,11 @@ def test_returned_frozen_distribution_is_one_of_scipy():
     assert noise.args == (1.5,)
 
 
+def test_complex_operand_of_distribution_is_refused():
+    with pytest.raises(srcad.errors.UnsupportedTypeError, match=r"norm\.logpdf of complex"):
+        srcad.jvp(lambda x: norm.logpdf(x), (1.0 + 1j,), (1.0,))
+
+
 def test_rule_of_a_method_is_named_as_users_write_it():
     assert rules.registry.qualified_name(stats.norm.logpdf) == "scipy.stats.norm.logpdf"
 

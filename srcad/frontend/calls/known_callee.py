@@ -78,6 +78,7 @@ from srcad.rules import registry
 from srcad.rules.registry import lookup
 from srcad.rules.row import Rule
 from srcad.startup.identifiers import class_label, label, module_of
+from srcad.types.numeric import Numeric
 from srcad.types.reading import looked_up
 from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type
 
@@ -393,6 +394,7 @@ def _wrapped(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Ab
     if isinstance(function, types.MethodType):
         rule = registry.lookup(function)
         if rule is not None:  # a rule for the method of one object
+            _refuse_complex(state, function, (*args, *kwargs.values()))
             return _ruled(state, function, rule, args, kwargs)
         receiver = value_of_object(state, function.__self__, below(path, ("attr", "__self__")))
         inner = value_of_object(state, function.__func__, below(path, ("attr", "__func__")))
@@ -403,6 +405,18 @@ def _wrapped(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Ab
         )  # what it kept of an earlier call
     inner = Constant(function.__wrapped__, below(path, ("attr", "__wrapped__")))
     return invoke_static(state, Constant(caches.once), (inner, *args), kwargs)
+
+
+def _refuse_complex(state: Machine, method: Any, boxes: Args) -> None:
+    """Refuse complex operands of a distribution: SciPy discards their imaginary parts."""
+    types_ = [box.type for box in boxes if isinstance(box, Value)]
+    if any(isinstance(type_, Numeric) and type_.kind == "c" for type_ in types_):
+        state.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot differentiate {registry.qualified_name(method)} of complex numbers",
+            why="it is a function of real numbers; SciPy discards imaginary parts.",
+            help=("pass the real part:  np.real(x)",),
+        )
 
 
 def _ruled(state: Machine, function: Any, rule: Rule, args: Args, kwargs: Kwargs) -> AbstractValue:
