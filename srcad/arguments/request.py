@@ -13,6 +13,7 @@ import numpy as np
 
 from srcad.arguments.wrt import VARIADIC, Seeker, WrtEntry, place_of_argument
 from srcad.errors import SeedError, SourceUnavailableError, WrtError
+from srcad.rules import registry
 from srcad.startup.identifiers import is_name, plain, quoted, shown
 from srcad.startup.records import dataclass, replace
 from srcad.startup.short_tracebacks import on_purpose
@@ -326,10 +327,12 @@ def anchor_of(function: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return the object that identifies compilations, and how the callable wraps it.
 
     For everything written in Python that is the code object, so that closures share what was
-    compiled for the first of them.
+    compiled for the first of them.  A rule is for one function: functions with a rule share
+    nothing, though a decorator of their library may have given them the same code.
     """
     if isinstance(function, FunctionType):
-        return function.__code__, ()
+        ruled = registry.lookup(function) is not None
+        return function.__code__, ("ruled", function) if ruled else ()
     if isinstance(function, MethodType):
         anchor, how = anchor_of(function.__func__)
         return anchor, ("method", *how)

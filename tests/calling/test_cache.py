@@ -9,6 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import srcad
 from srcad import rules
@@ -454,6 +455,20 @@ def test_an_object_with_a_call_method():
 
 def test_lru_cache_wrapper_unwrapped():
     assert srcad.grad(functools.lru_cache(helper))(3.0) == 6.0
+
+
+def test_functions_with_rules_and_the_same_code_share_no_compilation():
+    """SciPy's decorators give the functions of a family one wrapper."""
+    a = np.array([1.0, 2.0, 4.0, 4.5])
+    functions = stats.skew, stats.kurtosis, stats.gmean
+    assert len({f.__code__ for f in functions}) == 1
+
+    for f in functions:
+        np.testing.assert_allclose(srcad.grad(f)(a), differences(f, a), rtol=1e-6)
+
+
+def differences(f, a, step=1e-6):
+    return [(f(a + step * e) - f(a - step * e)) / (2 * step) for e in np.eye(a.size)]
 
 
 def test_specialize_returns_the_bare_function():
