@@ -57,6 +57,8 @@ from srcad.types.sizes import ShapeEnvironment
 from srcad.types.sources import Path
 from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, Type
 
+BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
@@ -315,8 +317,11 @@ def _called(
 ) -> AbstractValue:
     positional: list[AbstractValue] = []
     keywords: dict[str, AbstractValue] = {}
+    left_out = _defaults_beyond_rule(function, parameters, boxes)
     for parameter in parameters:
         box = boxes[parameter.name]
+        if parameter.name in left_out:
+            continue
         if parameter.kind is Parameter.VAR_POSITIONAL:
             positional.extend(spread(state, box))
         elif parameter.kind is Parameter.VAR_KEYWORD:
@@ -428,3 +433,24 @@ def unboxed(state: Machine, box: AbstractValue) -> Any:
             return {k: unboxed(state, item) for k, item in zip(keys, items, strict=True)}
         case _:
             return state.atom(box)
+
+
+def _defaults_beyond_rule(
+    function: Any, parameters: Sequence[Parameter], boxes: Mapping[str, AbstractValue]
+) -> set[str]:
+    """Return the parameters that a rule does not name and that have their default values."""
+    rule = registry.lookup(function) if isinstance(function, FunctionType) else None
+    if rule is None or rule.has_rest:
+        return set()
+    positional = [p.name for p in parameters if p.kind in BY_POSITION]
+    values = function.__defaults__ or ()
+    defaults = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
+    defaults.update(function.__kwdefaults__ or {})
+    named = {*rule.keywords, *rule.parameters, *positional[: len(rule.parameters)]}
+    return {name for name, value in defaults.items()
+            if name not in named and _is_constant(boxes[name], value)}  # fmt: skip
+
+
+def _is_constant(box: AbstractValue, value: Any) -> bool:
+    """Return True if a box stands for a constant that is equal to `value`."""
+    return isinstance(box, Constant) and type(box.value) is type(value) and bool(box.value == value)

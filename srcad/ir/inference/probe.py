@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import combinations
 from typing import Any
 
@@ -223,7 +223,7 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
         extents = [e for a in (*args, *named) for e in _extents_in(a)]
         names = list(dict.fromkeys(s for e in extents for s, _ in e.terms))
         runs = _runs(names, extents)
-        with quiet() if len(tries) > 1 else nullcontext():
+        with quiet():
             found = [_tried(target, given, kwargs, runs, case) for given, case in tries]
         if any(found):
             results = [pair and _explained(*pair, extents, runs) for pair in found]
