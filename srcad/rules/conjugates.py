@@ -17,6 +17,9 @@ ORDER = NoPartial("NumPy orders complex numbers by their real part, then by the 
 PARTS = NoPartial("the parts of a complex number are taken one by one: use .real and .imag")
 
 
+REAL_ONLY = NoPartial("its rule is for real numbers, not for complex ones")
+
+
 def may_be_complex(x: Any) -> bool:
     """Return True if numbers are complex, or may be as far as is known before the call."""
     return np.iscomplexobj(x)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special, stats
 
 from srcad.rules import registry
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.row import NoPartial
 
@@ -199,6 +200,8 @@ def _zscore_samples(f, v, m):
 
 @adjoint(stats.zscore, active=("a",), samples=_zscore_samples)
 def zscore(y_bar, y, a, axis=0, ddof=0):
+    if may_be_complex(a):
+        return REAL_ONLY
     count = np.size(a) if axis is None else np.shape(a)[axis]
     mean = np.mean(y_bar, axis=axis, keepdims=True)
     along = np.sum(y_bar * y, axis=axis, keepdims=True) / (count - ddof)
@@ -217,11 +220,15 @@ def _positive_samples(f, near):
 
 @adjoint(stats.gmean, active=("a",), samples=_positive_samples)
 def gmean(y_bar, y, a, axis=0):
+    if may_be_complex(a):
+        return REAL_ONLY
     return _kept(y_bar * y, axis) / (_count(a, axis) * a)
 
 
 @adjoint(stats.hmean, active=("a",), samples=_positive_samples)
 def hmean(y_bar, y, a, axis=0):
+    if may_be_complex(a):
+        return REAL_ONLY
     return _kept(y_bar * y * y, axis) / (_count(a, axis) * a * a)
 
 
@@ -232,6 +239,8 @@ def _power_samples(f, near):
 
 @adjoint(stats.pmean, active=("a",), samples=_power_samples)
 def pmean(y_bar, y, a, p, *, axis=0):
+    if may_be_complex(a):
+        return REAL_ONLY
     return _kept(y_bar * y ** (1 - p), axis) * a ** (p - 1) / _count(a, axis)
 
 
@@ -245,6 +254,8 @@ def _centred(a, axis):
 
 @adjoint(stats.sem, active=("a",), samples=_moment_samples)
 def sem(y_bar, y, a, axis=0, ddof=1):
+    if may_be_complex(a):
+        return REAL_ONLY
     count = _count(a, axis)
     return _kept(y_bar / y, axis) * _centred(a, axis) / ((count - ddof) * count)
 
@@ -266,6 +277,8 @@ def _bias_samples(f, v, m):
 
 @adjoint(stats.skew, active=("a",), samples=_bias_samples)
 def skew(y_bar, y, a, axis=0, bias=True):
+    if may_be_complex(a):
+        return REAL_ONLY
     n = _count(a, axis)
     factor = 1.0 if bias else math.sqrt(n * (n - 1)) / (n - 2)
     return _standardised(y_bar, a, axis, 3, factor)
@@ -277,6 +290,8 @@ def _kurtosis_samples(f, v, m):
 
 @adjoint(stats.kurtosis, active=("a",), samples=_kurtosis_samples)
 def kurtosis(y_bar, y, a, axis=0, fisher=True, bias=True):
+    if may_be_complex(a):
+        return REAL_ONLY
     n = _count(a, axis)
     factor = 1.0 if bias else (n * n - 1) / ((n - 2) * (n - 3))
     return _standardised(y_bar, a, axis, 4, factor)

@@ -9,6 +9,7 @@ import math
 import numpy as np
 from scipy import special
 
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, derivative
 from srcad.rules.row import NoPartial
 from srcad.runtime import unbroadcast
@@ -65,6 +66,8 @@ def elliprd_slope_rule(place, x, y_, z):
 @derivative(special.elliprd, samples=of_positive(3))
 def elliprd(x, y_, z):
     """By a complex step, once."""
+    if may_be_complex(x) or may_be_complex(y_) or may_be_complex(z):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     return elliprd_slope(0, x, y_, z), elliprd_slope(1, x, y_, z), elliprd_slope(2, x, y_, z)
 
 
@@ -84,6 +87,8 @@ def elliprg_slope_rule(place, x, y_, z):
 @derivative(special.elliprg, samples=of_positive(3))
 def elliprg(x, y_, z):
     """By a complex step, once."""
+    if may_be_complex(x) or may_be_complex(y_) or may_be_complex(z):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     return elliprg_slope(0, x, y_, z), elliprg_slope(1, x, y_, z), elliprg_slope(2, x, y_, z)
 
 
@@ -103,6 +108,8 @@ def elliprj_slope_rule(place, x, y_, z, p):
 @derivative(special.elliprj, samples=of_positive(4))
 def elliprj(x, y_, z, p):
     """By a complex step, once."""
+    if any(may_be_complex(operand) for operand in (x, y_, z, p)):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY, REAL_ONLY
     return (
         elliprj_slope(0, x, y_, z, p),
         elliprj_slope(1, x, y_, z, p),

@@ -10,13 +10,12 @@ import math
 import numpy as np
 from scipy import special
 
-from srcad.rules.conjugates import may_be_complex
+from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, derivative
 from srcad.rules.row import NoPartial
 from srcad.rules.scipy.special_series import polynomial
 
 _DEGREE = NoPartial("the degree of an integral is a whole number")
-_SCALED = NoPartial("its rule is for real numbers only")
 
 _ROOT_PI = math.sqrt(math.pi)
 _HALF_ROOT_PI = math.sqrt(math.pi) / 2
@@ -165,7 +164,7 @@ def mills_rule(x, *, y):
 def log_ndtr(x):
     """The density divided by ``ndtr(x)``, without their underflow (DLMF 7.2.3)."""
     if may_be_complex(x):
-        return _SCALED
+        return REAL_ONLY
     return mills(x)
 
 
@@ -217,7 +216,7 @@ def fresnel(y_bar, y, z):
 def sum_of(a_bar, a, b_bar, b):
     """The cotangent of the operand of two functions, of which one may be unused."""
     if a_bar is None:
-        return b_bar * b
+        return b_bar * conj(b)
     if b_bar is None:
-        return a_bar * a
-    return a_bar * a + b_bar * b
+        return a_bar * conj(a)
+    return a_bar * conj(a) + b_bar * conj(b)

@@ -6,13 +6,10 @@ An entry of ``-inf`` gets the cotangent 0, also if all entries of a slice are ``
 import numpy as np
 from scipy import special
 
-from srcad.rules.conjugates import conj, may_be_complex
+from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.reduction import kept
-from srcad.rules.row import NoPartial
 from srcad.runtime import unbroadcast
-
-_COMPLEX = NoPartial("its rule is for real numbers only")
 
 
 @adjoint(
@@ -35,7 +32,7 @@ def logsumexp(y_bar, y, a, axis=None, b=None, keepdims=False, return_sign=False)
 def signed(y_bar, y, sign, a, axis, b, keepdims):
     """The cotangents where the result is the logarithm of an absolute value, and a sign."""
     if may_be_complex(y):
-        return _COMPLEX, _COMPLEX
+        return REAL_ONLY, REAL_ONLY
     return shares(None if y_bar is None else y_bar * sign, y, a, axis, b, keepdims)
 
 
@@ -64,7 +61,7 @@ def shares(y_bar, y, a, axis, b, keepdims):
 def softmax(y_bar, y, x, axis=None):
     """``y (y_bar - sum(y_bar y))``."""
     if may_be_complex(x):
-        return _COMPLEX
+        return REAL_ONLY
     return y * (y_bar - np.sum(y_bar * y, axis=axis, keepdims=True))
 
 
@@ -76,5 +73,5 @@ def softmax(y_bar, y, x, axis=None):
 def log_softmax(y_bar, y, x, axis=None):
     """``y_bar - exp(y) sum(y_bar)``."""
     if may_be_complex(x):
-        return _COMPLEX
+        return REAL_ONLY
     return y_bar - np.exp(y) * np.sum(y_bar, axis=axis, keepdims=True)
