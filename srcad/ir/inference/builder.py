@@ -11,8 +11,6 @@ float
 
 from __future__ import annotations
 
-import functools
-import inspect
 import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -45,7 +43,7 @@ from srcad.ir.core import (
 from srcad.ir.inference.cases import of_any_lengths
 from srcad.ir.inference.elementwise import broadcast, elementwise_type
 from srcad.ir.inference.lengths import exact_type
-from srcad.ir.inference.probe import by_running, fallback
+from srcad.ir.inference.probe import AXES, by_running, fallback, parameter_names
 from srcad.ir.library_operations import is_elementwise, is_ufunc_of_library
 from srcad.ir.operations import operation_of
 from srcad.rules import registry
@@ -72,8 +70,6 @@ _BY_CONTENT = (
 )  # fmt: skip
 
 
-# Options that choose the axes of an operand, and so the lengths of the result.
-_AXES = frozenset({"axis", "axes", "axis1", "axis2", "source", "destination", "start"})
 _PURE_MODULES = frozenset({"numpy", "math", "cmath", "_operator", "builtins"})
 
 
@@ -121,18 +117,8 @@ def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], .
         return True
     if (target is np.where and len(args) == 1) or any(target is f for f in _BY_CONTENT):
         return True
-    named = [*zip(_parameters(target), args, strict=False), *kwargs]
-    return any(name in _AXES and _is_any_integer(arg) for name, arg in named)
-
-
-@functools.cache
-def _parameters(target: Any) -> tuple[str, ...]:
-    """Return the names of a function's parameters, up to ``*args``."""
-    try:
-        parameters = inspect.signature(target).parameters.values()
-    except (TypeError, ValueError):
-        return ()
-    return tuple(p.name for p in parameters if p.kind is not p.VAR_POSITIONAL)
+    named = [*zip(parameter_names(target), args, strict=False), *kwargs]
+    return any(name in AXES and _is_any_integer(arg) for name, arg in named)
 
 
 def _is_any_span(arg: Arg) -> bool:

@@ -8,6 +8,8 @@ the runs and stays unknown.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from srcad.ir.argument_types import types_in
-from srcad.ir.core import Arg, Const, Display
+from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.inference.cases import Case, agreed, cases, in_case, of_other_ranks
 from srcad.ir.inference.memo import outline, question, remembered
 from srcad.types.join import join, type_of_constant
@@ -37,6 +39,8 @@ from srcad.types.sizes import (
 from srcad.types.structures import OPAQUE, ListOf, Opaque, PlacesOf, TupleOf, Type, Undefined
 
 Sizes = dict[Symbol | Extent, int]
+Args = tuple[Arg, ...]
+Kwargs = tuple[tuple[str, Arg], ...]
 # In opposite order, so that the smaller of two lengths (a diagonal) is never explained as one of
 # them.
 _FIRST = (7, 11, 13, 17, 19, 23, 29, 31)
@@ -44,6 +48,8 @@ _SECOND = (33, 29, 26, 23, 20, 18, 15, 12)
 _FEW = 3  # with more lengths than these the stand-ins stay small by smaller ones
 _SMALL_FIRST = (2, 3, 4, 5, 6, 7, 8, 9)
 _SMALL_SECOND = (9, 8, 7, 6, 4, 3, 5, 2)
+# Options that choose the axes of an operand, and so the lengths of the result.
+AXES = frozenset({"axis", "axes", "axis1", "axis2", "source", "destination", "start"})
 _ITEMS = (2, 4)  # of a list: no length above differs by 2, so none explains that of a list
 
 
@@ -206,7 +212,7 @@ def _extents_of_type(type_: Type) -> Iterator[Extent]:
         yield from _extents_of_type(type_.item)
 
 
-def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
+def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
     """Return the type of a call's result, from two runs on stand-ins."""
     named = tuple(arg for _, arg in kwargs)
     if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
@@ -231,7 +237,39 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
             return _complex_if_always(target, found_type)
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
-    return fallback(target)
+    known = fallback(target)
+    if known is OPAQUE and is_of_scipy(target):
+        with quiet():
+            pair = _tried(target, *_along_first_axis(target, args, kwargs), runs, tries[0][1])
+        if pair and all(isinstance(y, np.ndarray | np.number) for y in pair):
+            return NUMBER
+    return known
+
+
+@functools.cache
+def parameter_names(target: Any) -> tuple[str, ...]:
+    """Return the names of a function's parameters, up to ``*args``."""
+    try:
+        parameters = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(p.name for p in parameters if p.kind is not p.VAR_POSITIONAL)
+
+
+def is_of_scipy(target: Any) -> bool:
+    """Return True for a function of SciPy."""
+    return str(getattr(target, "__module__", None)).partition(".")[0] == "scipy"
+
+
+def _along_first_axis(target: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """Return the arguments with the first axis in the place of one that is not known."""
+    names = dict(enumerate(parameter_names(target)))
+
+    def chosen(name: str | None, arg: Arg) -> Arg:
+        return Const(0) if name in AXES and isinstance(arg, Value) else arg
+
+    positional = tuple(chosen(names.get(k), arg) for k, arg in enumerate(args))
+    return positional, tuple((name, chosen(name, arg)) for name, arg in kwargs)
 
 
 @contextmanager
