@@ -162,8 +162,7 @@ def meshgrid(y_bar, y, *xi, indexing="xy"):
     bars = []
     for k in range(len(xi)):
         axis = 1 - k if indexing == "xy" and k < 2 and len(xi) > 1 else k
-        rows = None if y_bar[k] is None else np.moveaxis(y_bar[k], axis, 0)
-        if rows is not None:
-            rows = np.sum(np.reshape(rows, (np.shape(rows)[0], -1)), axis=1)
-        bars.append(None if rows is None else np.reshape(rows, np.shape(xi[k])))
+        others = tuple(j for j in range(len(xi)) if j != axis)
+        bar = None if y_bar[k] is None else np.sum(y_bar[k], axis=others)
+        bars.append(None if bar is None else np.reshape(bar, np.shape(xi[k])))
     return bars

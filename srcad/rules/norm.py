@@ -59,7 +59,7 @@ def vector(y_bar, y, x, ord, axis, keepdims):
     if ord == 2:
         return x * (g / (size + (size == 0)))
     if ord in (np.inf, -np.inf):
-        return np.sign(x) * shared(g, x, np.abs(x) == size, axis, False)
+        return np.sign(x) * shared(g, x, np.abs(x) == size, axis, ord > 0)
     return g * np.sign(x) * (np.abs(x) / (size + (size == 0))) ** (ord - 1)
 
 
@@ -79,19 +79,19 @@ def last_two(g, size, a, ord):
     if ord in (1, -1, np.inf, -np.inf):
         sums = np.sum(np.abs(a), axis=-2 if ord in (1, -1) else -1, keepdims=True)
         axes = None if np.ndim(a) == 2 else (-2, -1)
-        return np.sign(a) * shared(g, sums, sums == extreme(sums, ord, axes), axes, False)
+        return np.sign(a) * shared(g, sums, sums == extreme(sums, ord, axes), axes, ord > 0)
     u, s, vh = np.linalg.svd(a, full_matrices=False)
     if ord == "nuc":
         return g * (u @ vh)
     if np.ndim(a) == 2:
-        return u @ scaled(shared(np.ravel(g)[0], s, s == extreme(s, ord, None), None, False), vh)
-    return u @ scaled(shared(g[..., 0], s, s == extreme(s, ord, -1), -1, False), vh)
+        return u @ scaled(shared(np.ravel(g)[0], s, s == extreme(s, ord, None), None, ord > 0), vh)
+    return u @ scaled(shared(g[..., 0], s, s == extreme(s, ord, -1), -1, ord > 0), vh)
 
 
 def extreme(numbers, ord, axes):
     """The largest for a positive order, the smallest for a negative one."""
     if axes is None:
-        return np.max(numbers) if ord > 0 else np.min(numbers)
+        return np.max(numbers, initial=0) if ord > 0 else np.min(numbers)
     if ord > 0:
-        return np.max(numbers, axis=axes, keepdims=True)
+        return np.max(numbers, axis=axes, keepdims=True, initial=0)
     return np.min(numbers, axis=axes, keepdims=True)

@@ -70,9 +70,10 @@ def interp(y_bar, y, x, xp, fp, left=None, right=None, period=None):
     last = np.size(xp) - 1
     k = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, last - 1)
     low, high = np.asarray(xp)[k], np.asarray(xp)[k + 1]
-    slope = conj(np.asarray(fp)[k + 1] - np.asarray(fp)[k]) / (high - low)
+    width = np.where(high > low, high - low, 1.0)
+    slope = conj(np.asarray(fp)[k + 1] - np.asarray(fp)[k]) / width
     within = (x >= np.asarray(xp)[0]) & (x <= np.asarray(xp)[-1])
-    t = (x - low) / (high - low)
+    t = (x - low) / width
     inside = y_bar * within
     below = y_bar * (x < np.asarray(xp)[0])
     above = y_bar * (x > np.asarray(xp)[-1])

@@ -249,12 +249,12 @@ def ptp(y_bar, y, a, axis=None, *, keepdims=False):
     builtins.max,
     memory="shared",
     samples=lambda f, v: [f(0.3, 0.2), f(0.3, 0.2, 0.7), f([0.3, 0.7, 0.1]), f(v)],
-    kinks={(0, 0): (0, 1), (0, math.nan): (1, 0), (math.nan, 0): (1, 0)},
+    kinks={(0, 0): (1, 0), (0, math.nan): (1, 0), (math.nan, 0): (1, 0)},
 )
 def larger(y_bar, y, *args):
-    """The second of two operands owns a tie, as in `np.maximum`; several share it equally."""
+    """The first of two operands owns a tie, which is the one returned; several share it equally."""
     if len(args) == 2:
-        first = not (args[0] <= args[1])
+        first = not (args[1] > args[0])
         return [y_bar * first, y_bar * (not first)]
     return equal_parts(y_bar, y, args)
 

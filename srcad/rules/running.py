@@ -122,13 +122,10 @@ def cumprod(y_bar, y, a, axis=None, dtype=None):
 
 def swept(y_bar, a):
     """Along the first axis, ``s[i] = y_bar[i] + a[i + 1] * s[i + 1]``."""
-    later = np.zeros_like(np.sum(y_bar, axis=0))
-    sums = []
-    for x, g in zip(a[::-1], y_bar[::-1], strict=True):
-        here = g + later
-        later = x * here
-        sums.append(here)
-    return np.reshape(np.array(sums), np.shape(a))[::-1]
+    sums = np.array(y_bar)
+    for i in range(np.shape(a)[0] - 2, -1, -1):
+        sums[i] += a[i + 1] * sums[i + 1]
+    return sums
 
 
 # ------------------------------------------------------------------------ integrals
@@ -158,6 +155,5 @@ def trapezoid(y_bar, integral, y, x=None, dx=1.0, axis=-1):
     if np.ndim(x) > 1:
         widths_bar = unbroadcast(g * pairs, widths)
         return bar, backward(np.zeros_like(part(x, None, 1, axis)), widths_bar, axis), None
-    rows = np.moveaxis(g * pairs, axis, -1)
-    widths_bar = np.sum(np.reshape(rows, (-1, np.shape(rows)[-1])), axis=0)
+    widths_bar = unbroadcast(np.moveaxis(g * pairs, axis, -1), np.diff(x))
     return bar, backward(np.zeros_like(x[:1]), widths_bar, -1), None

@@ -1,5 +1,7 @@
 """Functions that move entries about: reshape, transpose, flip, tile, pad and their like."""
 
+import math
+
 import numpy as np
 
 from srcad.rules.declare import linear
@@ -45,7 +47,8 @@ def flattened(array, axis):
     """Several axes made into one, the last; `axis` may be a number too."""
     moved = np.moveaxis(array, axis, trailing(np.size(axis)))
     rest = np.ndim(array) - np.size(axis)
-    return np.reshape(moved, np.shape(moved)[:rest] + (-1,))  # noqa: RUF005 - perhaps not known
+    lengths, count = np.shape(moved)[:rest], math.prod(np.shape(moved)[rest:])
+    return np.reshape(moved, lengths + (count,))  # noqa: RUF005 - perhaps not known
 
 
 def unflattened(rows, array, axis):
