@@ -104,7 +104,9 @@ _SHAPES = {
     "pareto": "2.0 * c", "truncnorm": "-2.0 * c, 4.0 * c", "vonmises": "2.0 * c",
     "lognorm": "c", "weibull_min": "2.0 * c", "invgamma": "2.0 * c", "skewnorm": "c",
     "gennorm": "2.0 * c", "f": "4.0 * c, 6.0 * c", "poisson": "4.0 * c", "binom": "5, c",
-    "bernoulli": "c", "nbinom": "4.0 * c, 0.5 * c", "geom": "0.5 * c",
+    "bernoulli": "c", "nbinom": "4.0 * c, 0.5 * c", "geom": "0.5 * c", "genextreme": "0.2 * c",
+    "genpareto": "0.5 * c", "triang": "0.9 * c", "exponnorm": "2.0 * c", "loglaplace": "2.0 * c",
+    "wrapcauchy": "0.5 * c", "betabinom": "5, 2.0 * c, 3.0 * c", "hypergeom": "9, 4, 5",
 }  # fmt: skip
 _FAMILIES = (
     *_SHAPES, "norm", "expon", "laplace", "cauchy", "logistic", "uniform", "gumbel_r", "gumbel_l",
@@ -112,7 +114,7 @@ _FAMILIES = (
 )  # fmt: skip
 _ARGUMENTS = {"pareto": "x + 1.0", "bernoulli": "np.array([0, 1])"}
 _METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "pmf", "logpmf")
-_COUNTED = ("poisson", "binom", "nbinom", "geom")
+_COUNTED = ("poisson", "binom", "nbinom", "geom", "betabinom", "hypergeom")
 for _family in _FAMILIES:
     for _method in _METHODS:
         _first = "np.array([1, 3, 2])" if _family in _COUNTED else _ARGUMENTS.get(_family, "x")

@@ -152,3 +152,57 @@ def test_code_of_normal_likelihood_is_that_of_a_person():
     source = srcad.inspect(nll, 0.3, 1.2, X).adjoint_source
 
     assert "mu_bar = -np.sum(seed * ((x - mu) / sigma / sigma))" in source
+
+
+@pytest.mark.parametrize(
+    ("family", "points", "shapes", "slopes"),
+    [
+        # The density of both for shape 0 is that of a limit, the Gumbel and the exponential one.
+        (stats.genextreme, [5.0, -3.0, 0.3], [0.25, -0.5, 0.0], [0.0, 0.0, np.expm1(-0.3)]),
+        (stats.genpareto, [-1.0, 0.0, 2.5, 0.3], [0.5, 0.5, -0.5, 0.0], [0.0, -1.5, 0.0, -1.0]),
+        # A kink at the mode, which is taken from the right; shapes 0 and 1 have no second side.
+        (stats.triang, [-0.1, 1.1, 0.5, 0.0, 1.0], [0.3, 0.3, 0.5, 0.0, 1.0], [0, 0, -2, -1, 1]),
+        (stats.loglaplace, [-1.0, 0.5, 1.0], [2.0, 2.0, 2.0], [0.0, 2.0, -3.0]),
+        (stats.wrapcauchy, [-1.0, 0.0, 7.0], [0.5, 0.5, 0.5], [0.0, 0.0, 0.0]),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_slope_of_log_density_at_edges(family, points, shapes, slopes):
+    def f(x, c):
+        return np.sum(family.logpdf(x, c))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x_bar, c_bar = srcad.pullback(f, np.array(points), np.array(shapes))[1](1.0)
+
+    assert np.allclose(x_bar, slopes, rtol=1e-12)
+    assert np.all(np.isfinite(c_bar))
+
+
+def test_log_density_of_extreme_values_by_shape_is_smooth_at_shape_zero():
+    def f(c):
+        return stats.genextreme.logpdf(0.7, c) + stats.genpareto.logpdf(0.7, c)
+
+    near, far = srcad.grad(f)(0.0), (f(1e-4) - f(-1e-4)) / 2e-4
+
+    assert near == pytest.approx(far, rel=1e-6)
+    check_grads(f, (0.0,), order=2)
+
+
+@pytest.mark.parametrize("k", [0.001, 0.05, 1.0, 40.0])
+def test_normal_with_exponential_noise_by_its_shape(k):
+    def f(x, shape):
+        return np.sum(stats.exponnorm.logpdf(x, shape))
+
+    x = np.array([-1.5, 0.2, 1.3])
+    by_k = srcad.grad(f, wrt=1)(x, k)
+    h = 1e-3 * k
+
+    assert by_k == pytest.approx((f(x, k + h) - f(x, k - h)) / (2 * h), rel=1e-4)
+
+
+def test_parameters_that_are_whole_numbers_have_no_derivative():
+    def f(x):
+        return x * stats.hypergeom.logpmf(2, 9, 4, N=5) * stats.hypergeom(9, 4, 5).pmf(2)
+
+    assert srcad.grad(f)(3.0) == f(1.0)

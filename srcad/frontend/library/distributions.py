@@ -51,6 +51,8 @@ def _method(name: str) -> Any:
         known = registry.receiver_of(receiver)
         method = None if known is None else getattr(known, name)
         rule = registry.lookup(method)
+        if rule is not None and rule.kind == "nondifferentiable":
+            return apply(state, Constant(method), args[1:], kwargs)
         if rule is None or rule.function is None:
             return None
         given = _by_position(rule, args[1:], kwargs)
