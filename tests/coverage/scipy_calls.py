@@ -149,4 +149,18 @@ CALLS |= {
     "scipy.stats.hmean": "scipy.stats.hmean(x)",
     "scipy.stats.pmean": "scipy.stats.pmean(x, 2.5)",
     "scipy.stats.sem": "scipy.stats.sem(m)",
+    "scipy.stats.multinomial.logpmf":
+        "scipy.stats.multinomial.logpmf(np.array([1, 0, 3]), 4, np.abs(w) / np.sum(np.abs(w)))",
+    "scipy.stats.invwishart.logpdf":
+        "scipy.stats.invwishart.logpdf(a @ a.T, 7.0 * c, a @ a.T + np.eye(3))",
+    "scipy.stats.matrix_normal.logpdf": "scipy.stats.matrix_normal.logpdf(a, a * c, a @ a.T)",
+    "scipy.stats.multivariate_normal.entropy":
+        "scipy.stats.multivariate_normal.entropy(w, a @ a.T)",
+    "scipy.stats.moment": "scipy.stats.moment(m, 3, axis=1)",
+    "scipy.stats.pearsonr": "scipy.stats.pearsonr(x, y).statistic",
+    "scipy.stats.linregress": "scipy.stats.linregress(x, y).slope",
+    "scipy.stats.trim_mean": "scipy.stats.trim_mean(m, 0.25, axis=1)",
+    "scipy.stats.iqr": "scipy.stats.iqr(m, axis=1)",
+    "scipy.stats.boxcox": "scipy.stats.boxcox(x, c)",
+    "scipy.stats.wasserstein_distance": "scipy.stats.wasserstein_distance(x, y)",
 }  # fmt: skip

@@ -64,9 +64,19 @@ def _method(name: str) -> Any:
 for _cls, _names in _METHODS.items():
     for _name in _names:
         means_in(_MODULE, f"{_cls}.{_name}")(_method(_name))
-_MULTIVARIATE = ("multivariate_normal", "multivariate_t", "dirichlet", "wishart")
-for _path in [f"{_cls}_gen.{_name}" for _cls in _MULTIVARIATE for _name in ("pdf", "logpdf")]:
-    means_in("scipy.stats._multivariate", _path)(_method(_path.rpartition(".")[2]))
+_DENSITY = ("pdf", "logpdf")
+_MULTIVARIATE = {
+    "multivariate_normal": (*_DENSITY, "entropy"),
+    "multivariate_t": _DENSITY,
+    "matrix_normal": _DENSITY,
+    "dirichlet": _DENSITY,
+    "wishart": _DENSITY,
+    "invwishart": _DENSITY,
+    "multinomial": ("pmf", "logpmf"),
+}
+for _cls, _names in _MULTIVARIATE.items():
+    for _name in _names:
+        means_in("scipy.stats._multivariate", f"{_cls}_gen.{_name}")(_method(_name))
 
 
 def _of_frozen(state: Machine, name: str, args: Args, kwargs: Kwargs) -> AbstractValue | None:

@@ -8,7 +8,11 @@ closed form.
 import numpy as np
 from scipy import special, stats
 
-from srcad.rules.scipy import extremes, multivariate  # noqa: F401 - they register their rules
+from srcad.rules.scipy import (  # noqa: F401 - they register their rules
+    extremes,
+    multivariate,
+    statistics,
+)
 from srcad.rules.scipy.families import discrete, family, of_whole_numbers
 from srcad.rules.scipy.special_distributions import student_by_df
 from srcad.rules.scipy.special_incomplete import betainc_by_a, betainc_by_b, gammainc_by_a
