@@ -142,6 +142,9 @@ CALLS |= {
     "scipy.stats.wishart.logpdf":
         "scipy.stats.wishart.logpdf(a @ a.T, 7.0 * c, a @ a.T + np.eye(3))",
     "scipy.stats.entropy": "scipy.stats.entropy(x, y)",
+    "scipy.stats.norm.entropy": "scipy.stats.norm.entropy(c, 2.0 * c)",
+    "scipy.stats.gamma.entropy": "scipy.stats.gamma.entropy(2.0 * c, scale=c)",
+    "scipy.stats.beta.entropy": "scipy.stats.beta.entropy(2.0 * c, 3.0 * c)",
     "scipy.stats.zscore": "scipy.stats.zscore(m, axis=1)",
     "scipy.stats.skew": "scipy.stats.skew(m, axis=1)",
     "scipy.stats.kurtosis": "scipy.stats.kurtosis(m, axis=1)",

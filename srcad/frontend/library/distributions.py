@@ -24,10 +24,12 @@ from srcad.rules.row import Rule
 
 _MODULE = "scipy.stats._distn_infrastructure"
 _SHARED = ("cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+_NUMBERS = ("entropy", "mean", "median", "var", "std")
 _METHODS = {
+    "rv_generic": _NUMBERS,
     "rv_continuous": ("pdf", "logpdf", *_SHARED),
     "rv_discrete": ("pmf", "logpmf", *_SHARED),
-    "rv_frozen": _SHARED,
+    "rv_frozen": (*_SHARED, *_NUMBERS),
     "rv_continuous_frozen": ("pdf", "logpdf"),
     "rv_discrete_frozen": ("pmf", "logpmf"),
 }
@@ -107,6 +109,8 @@ def _by_position(rule: Rule, args: Args, kwargs: Kwargs) -> Args | None:
     if len(args) > len(rule.parameters) or not kwargs.keys() <= set(rule.parameters) - found.keys():
         return None
     found.update(kwargs)
+    if not found:
+        return ()
     last = max(rule.parameters.index(name) for name in found)
     names = rule.parameters[: last + 1]
     usual = dict(zip(rule.parameters[rule.required :], defaults, strict=True))

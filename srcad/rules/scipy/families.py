@@ -230,10 +230,20 @@ def family(dist, *shapes, support=(-2.0, 2.0), by_shapes=None):
             has_partials = by_shapes is not None or name in ("logpdf", "pdf")
             samples = _samples(first, shapes if has_partials else [2] * len(shapes))
             derivative(getattr(dist, name), active=names, samples=samples)(rule)
+        of_median = shapes if by_shapes is not None else [(2.0, 2.1)] * len(shapes)
+        _single(dist.median, _medians(dist, by_shapes or none), _median_samples(of_median))
         registry.add_receiver(dist, f"scipy.stats.{dist.name}")
         return slopes
 
     return register
+
+
+def _median_samples(shapes):
+    def samples(f, near):
+        given = [near(*one, 4) for one in shapes]
+        return [f(*given, near(-0.5, 0.5, 4), near(1.0, 2.0, 4))]
+
+    return samples
 
 
 def _samples(first, shapes):
@@ -246,6 +256,115 @@ def _samples(first, shapes):
         ]
 
     return samples
+
+
+# ------------------------------------------------------------------------ single numbers
+def _medians(dist, by_shapes):
+    """Return the rule of the median, which is that of ``ppf``, by the number of shapes."""
+
+    def none(loc=0, scale=1, *, y):
+        return 1.0, (y - loc) / scale
+
+    def one(a, loc=0, scale=1, *, y):
+        z = (y - loc) / scale
+        (by_a,) = by_shapes(z, a)
+        return _times(by_a, -1 / dist.pdf(y, a, loc, scale)), 1.0, z
+
+    def two(a, b, loc=0, scale=1, *, y):
+        z = (y - loc) / scale
+        f = dist.pdf(y, a, b, loc, scale)
+        by_a, by_b = by_shapes(z, a, b)
+        return _times(by_a, -1 / f), _times(by_b, -1 / f), 1.0, z
+
+    return [none, one, two][dist.numargs]
+
+
+def _entropies(count, slopes):
+    """Return the rule of the entropy; a scale adds its logarithm."""
+
+    def none(loc=0, scale=1):
+        return None, 1 / scale
+
+    def one(a, loc=0, scale=1):
+        (by_a,) = slopes(a)
+        return by_a, None, 1 / scale
+
+    def two(a, b, loc=0, scale=1):
+        by_a, by_b = slopes(a, b)
+        return by_a, by_b, None, 1 / scale
+
+    return [none, one, two][count]
+
+
+def _means(count, slopes):
+    def none(loc=0, scale=1, *, y):
+        return 1.0, (y - loc) / scale
+
+    def one(a, loc=0, scale=1, *, y):
+        (by_a,) = slopes(a)
+        return by_a * scale, 1.0, (y - loc) / scale
+
+    def two(a, b, loc=0, scale=1, *, y):
+        by_a, by_b = slopes(a, b)
+        return by_a * scale, by_b * scale, 1.0, (y - loc) / scale
+
+    return [none, one, two][count]
+
+
+def _variances(count, slopes):
+    def none(loc=0, scale=1, *, y):
+        return None, 2 * y / scale
+
+    def one(a, loc=0, scale=1, *, y):
+        (by_a,) = slopes(a)
+        return by_a * scale * scale, None, 2 * y / scale
+
+    def two(a, b, loc=0, scale=1, *, y):
+        by_a, by_b = slopes(a, b)
+        return by_a * scale * scale, by_b * scale * scale, None, 2 * y / scale
+
+    return [none, one, two][count]
+
+
+def _deviations(count, slopes):
+    def none(loc=0, scale=1, *, y):
+        return None, y / scale
+
+    def one(a, loc=0, scale=1, *, y):
+        (by_a,) = slopes(a)
+        return by_a * scale * scale / (2 * y), None, y / scale
+
+    def two(a, b, loc=0, scale=1, *, y):
+        by_a, by_b = slopes(a, b)
+        factor = scale * scale / (2 * y)
+        return by_a * factor, by_b * factor, None, y / scale
+
+    return [none, one, two][count]
+
+
+def summaries(dist, *shapes, entropy=None, mean=None, var=None, has_moments=True):
+    """Register the rules of the entropy, mean, variance and deviation of a family.
+
+    Each function returns the derivatives of the number by the shapes, for the standard
+    distribution; `shapes` are the bounds of samples.  Without shapes none is needed, and mean and
+    variance have rules if they exist.
+    """
+
+    def samples(f, near):
+        given = [near(*one, 4) for one in shapes]
+        return [f(*given, near(-0.5, 0.5, 4), near(1.0, 2.0, 4)), f(*given, scale=1.5)]
+
+    count = dist.numargs
+    found = {"entropy": (_entropies, entropy), "mean": (_means, mean)}
+    found |= {"var": (_variances, var), "std": (_deviations, var)}
+    for name, (build, slopes) in found.items():
+        if slopes is not None or (count == 0 and (has_moments or name == "entropy")):
+            _single(getattr(dist, name), build(count, slopes), samples)
+
+
+def _single(target, rule, samples):
+    code = rule.__code__
+    derivative(target, active=code.co_varnames[: code.co_argcount], samples=samples)(rule)
 
 
 # ------------------------------------------------------------------------ discrete

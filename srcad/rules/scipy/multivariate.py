@@ -210,22 +210,22 @@ registry.add_receiver(stats.invwishart, "scipy.stats.invwishart")
 def _matrix_normal(g, x, mean, rowcov, colcov):
     """`x` is a matrix, or a stack of them."""
     rows, columns = np.shape(x)[-2:]
-    r, c = _matrix(rowcov, rows), _matrix(colcov, columns)
-    e = x if mean is None else x - mean
-    by_row = np.linalg.solve(r, e)
-    by_column = np.swapaxes(np.linalg.solve(c, np.swapaxes(e, -1, -2)), -1, -2)
-    both = np.swapaxes(np.linalg.solve(c, np.swapaxes(by_row, -1, -2)), -1, -2)
-    weighted = np.reshape(g, np.shape(g) + (1, 1)) * both  # noqa: RUF005 - perhaps not known
-    outer = _summed(weighted @ np.swapaxes(by_row, -1, -2))
-    r_bar = 0.5 * (outer - columns * np.sum(g) * np.linalg.inv(r))
-    inner = _summed(np.swapaxes(weighted, -1, -2) @ by_column)
-    c_bar = 0.5 * (inner - rows * np.sum(g) * np.linalg.inv(c))
-    mean_bar = None if mean is None else _summed(weighted)
-    return -weighted, mean_bar, _as_given(r_bar, rowcov), _as_given(c_bar, colcov)
-
-
-def _summed(a):
-    return np.sum(np.reshape(a, (-1, *np.shape(a)[-2:])), axis=0)
+    r = np.linalg.inv(_matrix(rowcov, rows))
+    c = np.linalg.inv(_matrix(colcov, columns))
+    e = np.reshape(x if mean is None else x - mean, (-1, rows, columns))
+    by_row, by_column = r @ e, e @ c
+    weighted = np.reshape(g, (-1, 1, 1)) * (by_row @ c)
+    outer = np.sum(weighted @ np.swapaxes(by_row, 1, 2), axis=0)
+    r_bar = 0.5 * (outer - columns * np.sum(g) * r)
+    inner = np.sum(np.swapaxes(weighted, 1, 2) @ by_column, axis=0)
+    c_bar = 0.5 * (inner - rows * np.sum(g) * c)
+    mean_bar = None if mean is None else np.sum(weighted, axis=0)
+    return (
+        np.reshape(-weighted, np.shape(x)),
+        mean_bar,
+        _as_given(r_bar, rowcov),
+        _as_given(c_bar, colcov),
+    )
 
 
 def _matrix_normal_samples(f, near, array, spd):

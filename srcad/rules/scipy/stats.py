@@ -12,6 +12,7 @@ from srcad.rules.scipy import (  # noqa: F401 - they register their rules
     extremes,
     multivariate,
     statistics,
+    summaries,
 )
 from srcad.rules.scipy.families import discrete, family, of_whole_numbers
 from srcad.rules.scipy.special_distributions import student_by_df
