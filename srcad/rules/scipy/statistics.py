@@ -21,7 +21,15 @@ _FITTED = NoPartial("the parameter that SciPy fits has no derivative rule; pass 
 _AXES = NoPartial("samples of these numbers of axes have no derivative rule")
 _LINEAR = NoPartial("only interpolation='linear' over one axis, or all, has a derivative rule")
 
-nondifferentiable(stats.rankdata, stats.mode)
+_MODE = NoPartial("the most frequent number jumps where numbers become equal")
+
+nondifferentiable(stats.rankdata)
+
+
+@adjoint(stats.mode, samples=())
+def mode(y_bar, y, a, axis=0):
+    """Which numbers are equal decides on it, so that it has no derivative where any are."""
+    return _MODE
 
 
 def _kept(values, axis):
