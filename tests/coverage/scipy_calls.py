@@ -104,7 +104,9 @@ _SHAPES = {
     "pareto": "2.0 * c", "truncnorm": "-2.0 * c, 4.0 * c", "vonmises": "2.0 * c",
     "lognorm": "c", "weibull_min": "2.0 * c", "invgamma": "2.0 * c", "skewnorm": "c",
     "gennorm": "2.0 * c", "f": "4.0 * c, 6.0 * c", "poisson": "4.0 * c", "binom": "5, c",
-    "bernoulli": "c", "nbinom": "4.0 * c, 0.5 * c", "geom": "0.5 * c",
+    "bernoulli": "c", "nbinom": "4.0 * c, 0.5 * c", "geom": "0.5 * c", "genextreme": "0.2 * c",
+    "genpareto": "0.5 * c", "triang": "0.9 * c", "exponnorm": "2.0 * c", "loglaplace": "2.0 * c",
+    "wrapcauchy": "0.5 * c", "betabinom": "5, 2.0 * c, 3.0 * c", "hypergeom": "9, 4, 5",
 }  # fmt: skip
 _FAMILIES = (
     *_SHAPES, "norm", "expon", "laplace", "cauchy", "logistic", "uniform", "gumbel_r", "gumbel_l",
@@ -112,7 +114,7 @@ _FAMILIES = (
 )  # fmt: skip
 _ARGUMENTS = {"pareto": "x + 1.0", "bernoulli": "np.array([0, 1])"}
 _METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "pmf", "logpmf")
-_COUNTED = ("poisson", "binom", "nbinom", "geom")
+_COUNTED = ("poisson", "binom", "nbinom", "geom", "betabinom", "hypergeom")
 for _family in _FAMILIES:
     for _method in _METHODS:
         _first = "np.array([1, 3, 2])" if _family in _COUNTED else _ARGUMENTS.get(_family, "x")
@@ -140,6 +142,9 @@ CALLS |= {
     "scipy.stats.wishart.logpdf":
         "scipy.stats.wishart.logpdf(a @ a.T, 7.0 * c, a @ a.T + np.eye(3))",
     "scipy.stats.entropy": "scipy.stats.entropy(x, y)",
+    "scipy.stats.norm.entropy": "scipy.stats.norm.entropy(c, 2.0 * c)",
+    "scipy.stats.gamma.entropy": "scipy.stats.gamma.entropy(2.0 * c, scale=c)",
+    "scipy.stats.beta.entropy": "scipy.stats.beta.entropy(2.0 * c, 3.0 * c)",
     "scipy.stats.zscore": "scipy.stats.zscore(m, axis=1)",
     "scipy.stats.skew": "scipy.stats.skew(m, axis=1)",
     "scipy.stats.kurtosis": "scipy.stats.kurtosis(m, axis=1)",
@@ -147,4 +152,18 @@ CALLS |= {
     "scipy.stats.hmean": "scipy.stats.hmean(x)",
     "scipy.stats.pmean": "scipy.stats.pmean(x, 2.5)",
     "scipy.stats.sem": "scipy.stats.sem(m)",
+    "scipy.stats.multinomial.logpmf":
+        "scipy.stats.multinomial.logpmf(np.array([1, 0, 3]), 4, np.abs(w) / np.sum(np.abs(w)))",
+    "scipy.stats.invwishart.logpdf":
+        "scipy.stats.invwishart.logpdf(a @ a.T, 7.0 * c, a @ a.T + np.eye(3))",
+    "scipy.stats.matrix_normal.logpdf": "scipy.stats.matrix_normal.logpdf(a, a * c, a @ a.T)",
+    "scipy.stats.multivariate_normal.entropy":
+        "scipy.stats.multivariate_normal.entropy(w, a @ a.T)",
+    "scipy.stats.moment": "scipy.stats.moment(m, 3, axis=1)",
+    "scipy.stats.pearsonr": "scipy.stats.pearsonr(x, y).statistic",
+    "scipy.stats.linregress": "scipy.stats.linregress(x, y).slope",
+    "scipy.stats.trim_mean": "scipy.stats.trim_mean(m, 0.25, axis=1)",
+    "scipy.stats.iqr": "scipy.stats.iqr(m, axis=1)",
+    "scipy.stats.boxcox": "scipy.stats.boxcox(x, c)",
+    "scipy.stats.wasserstein_distance": "scipy.stats.wasserstein_distance(x, y)",
 }  # fmt: skip

@@ -583,7 +583,11 @@ class Point:
         return _agree(left, right)
 
     def _seed(self, u: Any) -> Any:
-        return type(self.y)(*u) if isinstance(self.y, tuple) else u
+        if not isinstance(self.y, tuple):
+            return u
+        # A result of SciPy takes more than its items.
+        names = list(self.y._asdict())[len(u) :] if hasattr(self.y, "_asdict") else []
+        return type(self.y)(*u, **dict.fromkeys(names))
 
     def _forward_of_sum(self) -> Outcome:
         assert self.derivatives is not None

@@ -20,8 +20,14 @@ from srcad import rules
 from srcad.startup.identifiers import label, module_of
 
 # Their rules have symmetric cotangents of square matrices.
-_GAUSSIAN = (stats.multivariate_normal, stats.multivariate_t, stats.wishart)
-SYMMETRISED = {np.linalg.cholesky, *(d.logpdf for d in _GAUSSIAN), *(d.pdf for d in _GAUSSIAN)}
+_GAUSSIAN = (
+    stats.multivariate_normal, stats.multivariate_t, stats.matrix_normal, stats.wishart,
+    stats.invwishart,
+)  # fmt: skip
+SYMMETRISED = {
+    np.linalg.cholesky, *(d.logpdf for d in _GAUSSIAN), *(d.pdf for d in _GAUSSIAN),
+    stats.multivariate_normal.entropy,
+}  # fmt: skip
 
 
 class Vocabulary:

@@ -26,14 +26,16 @@ REFUSED = {
     special.elliprd, special.elliprg, special.elliprj, special.softmax, special.log_softmax,
     special.zeta,
     stats.zscore, stats.gmean, stats.hmean, stats.pmean, stats.sem, stats.skew, stats.kurtosis,
+    stats.moment, stats.trim_mean, stats.wasserstein_distance,
     np.maximum, np.minimum, np.fmax, np.fmin, np.clip, np.max, np.amax, np.min, np.amin, np.nanmax,
     np.nanmin, np.ptp, np.sort, np.median, np.nan_to_num,
 }  # fmt: skip
 # Bases that only a phase, or a sign, tells apart: tests of their own.
 OF_ANY_PHASE = {np.linalg.eigh, np.linalg.svd}
 # Methods of distributions refuse complex numbers (`test_distributions`), and functions that only
-# rules call are given what rules leave to them.
-OF_REAL = {
+# rules call are given what rules leave to them.  Only SciPy before 1.18 takes complex numbers in
+# `linregress`.
+OF_REAL = {stats.linregress} | {
     row.target
     for row in rules.rows()
     if isinstance(row.target, types.MethodType)

@@ -152,3 +152,123 @@ def test_code_of_normal_likelihood_is_that_of_a_person():
     source = srcad.inspect(nll, 0.3, 1.2, X).adjoint_source
 
     assert "mu_bar = -np.sum(seed * ((x - mu) / sigma / sigma))" in source
+
+
+@pytest.mark.parametrize(
+    ("family", "points", "shapes", "slopes"),
+    [
+        # The density of both for shape 0 is that of a limit, the Gumbel and the exponential one.
+        (stats.genextreme, [5.0, -3.0, 0.3], [0.25, -0.5, 0.0], [0.0, 0.0, np.expm1(-0.3)]),
+        (stats.genpareto, [-1.0, 0.0, 2.5, 0.3], [0.5, 0.5, -0.5, 0.0], [0.0, -1.5, 0.0, -1.0]),
+        # A kink at the mode, which is taken from the right; shapes 0 and 1 have no second side.
+        (stats.triang, [-0.1, 1.1, 0.5, 0.0, 1.0], [0.3, 0.3, 0.5, 0.0, 1.0], [0, 0, -2, -1, 1]),
+        (stats.loglaplace, [-1.0, 0.5, 1.0], [2.0, 2.0, 2.0], [0.0, 2.0, -3.0]),
+        (stats.wrapcauchy, [-1.0, 0.0, 7.0], [0.5, 0.5, 0.5], [0.0, 0.0, 0.0]),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_slope_of_log_density_at_edges(family, points, shapes, slopes):
+    def f(x, c):
+        return np.sum(family.logpdf(x, c))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x_bar, c_bar = srcad.pullback(f, np.array(points), np.array(shapes))[1](1.0)
+
+    assert np.allclose(x_bar, slopes, rtol=1e-12)
+    assert np.all(np.isfinite(c_bar))
+
+
+def test_log_density_of_extreme_values_by_shape_is_smooth_at_shape_zero():
+    def f(c):
+        return stats.genextreme.logpdf(0.7, c) + stats.genpareto.logpdf(0.7, c)
+
+    near, far = srcad.grad(f)(0.0), (f(1e-4) - f(-1e-4)) / 2e-4
+
+    assert near == pytest.approx(far, rel=1e-6)
+    check_grads(f, (0.0,), order=2)
+
+
+@pytest.mark.parametrize("k", [0.05, 1.0, 40.0])
+def test_normal_with_exponential_noise_by_its_shape(k):
+    def f(x, shape):
+        return np.sum(stats.exponnorm.logpdf(x, shape))
+
+    x = np.array([-1.5, 0.2, 1.3])
+    by_k = srcad.grad(f, wrt=1)(x, k)
+    h = 1e-3 * k
+
+    assert by_k == pytest.approx((f(x, k + h) - f(x, k - h)) / (2 * h), rel=1e-4)
+
+
+def test_parameters_that_are_whole_numbers_have_no_derivative():
+    def f(x):
+        return x * stats.hypergeom.logpmf(2, 9, 4, N=5) * stats.hypergeom(9, 4, 5).pmf(2)
+
+    assert srcad.grad(f)(3.0) == f(1.0)
+
+
+def test_probability_of_counts_by_its_probabilities():
+    x, p = np.array([[1, 0, 3], [2, 2, 0], [2, 2, 2]]), np.array([0.25, 0.25, 0.5])
+
+    def f(p):
+        return stats.multinomial.logpmf(x, 4, p)
+
+    (p_bar,) = srcad.pullback(f, p)[1](np.ones(3))
+
+    assert np.array_equal(p_bar, np.sum(x[:2], axis=0) / p)  # the last row has another sum
+    q_bar = srcad.grad(lambda p: stats.multinomial(4, p).pmf(x[0]))(p)
+    assert np.allclose(q_bar, np.exp(f(p)[0]) * x[0] / p, rtol=1e-14)
+
+
+def test_probabilities_whose_sum_is_not_one():
+    x, p = np.array([1, 0, 3]), np.array([0.25, 0.25, 0.6])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        y, pull = srcad.pullback(lambda p: stats.multinomial.logpmf(x, 4, p), p)
+
+    # SciPy before 1.18 puts 0.5 for the last entry.
+    expected = [np.nan] * 3 if np.isnan(y) else [-2.0, -6.0, 0.0]
+    assert np.allclose(pull(1.0)[0], expected, equal_nan=True)
+
+
+def entropies(m, a, b, s):
+    noise = stats.gamma(a, scale=s)
+    return norm.entropy(m, s) + noise.entropy() + stats.beta.entropy(a, b) + stats.t.entropy(3 * a)
+
+
+def centres(m, a, b, s):
+    return stats.beta.mean(a, b, m, s) * stats.gamma.median(a, m, s) + norm(m, s).mean()
+
+
+def spreads(m, a, b, s):
+    return stats.lognorm.var(a / 2, m, s) * stats.beta.std(a, b, scale=s) + norm.std(m, s)
+
+
+@pytest.mark.parametrize("f", [entropies, centres, spreads])
+def test_numbers_of_a_distribution_have_derivatives(f):
+    args = (0.3, 1.3, 2.4, 1.5)
+
+    assert srcad.value_and_grad(f)(*args)[0] == f(*args)
+    check_grads(f, args, order=1)
+
+
+def test_results_of_regression_and_correlation_are_read_by_name():
+    x, y = np.array([0.1, 0.9, 2.3, 3.1]), np.array([0.4, 0.2, 1.9, 1.1])
+
+    def f(x, y):
+        line, both = stats.linregress(x, y), stats.pearsonr(x, y)
+        found = line.slope + 2 * line.intercept - line.rvalue * line.pvalue + 3 * line.stderr
+        return found + both.statistic * both.pvalue + both[0]
+
+    assert srcad.value_and_grad(f)(x, y)[0] == f(x, y)
+    check_grads(f, (x, y), order=2)
+
+
+def test_ranks_are_constant_and_a_mode_has_no_derivative():
+    x = np.array([1.0, 3.0, 1.0])
+
+    assert np.array_equal(srcad.grad(lambda x: np.sum(x * stats.rankdata(x)))(x), [1.5, 3.0, 1.5])
+    with pytest.raises(srcad.errors.NotDifferentiableError, match="most frequent number"):
+        srcad.grad(lambda x: stats.mode(x)[0])(x)

@@ -24,10 +24,12 @@ from srcad.rules.row import Rule
 
 _MODULE = "scipy.stats._distn_infrastructure"
 _SHARED = ("cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+_NUMBERS = ("entropy", "mean", "median", "var", "std")
 _METHODS = {
+    "rv_generic": _NUMBERS,
     "rv_continuous": ("pdf", "logpdf", *_SHARED),
     "rv_discrete": ("pmf", "logpmf", *_SHARED),
-    "rv_frozen": _SHARED,
+    "rv_frozen": (*_SHARED, *_NUMBERS),
     "rv_continuous_frozen": ("pdf", "logpdf"),
     "rv_discrete_frozen": ("pmf", "logpmf"),
 }
@@ -51,6 +53,8 @@ def _method(name: str) -> Any:
         known = registry.receiver_of(receiver)
         method = None if known is None else getattr(known, name)
         rule = registry.lookup(method)
+        if rule is not None and rule.kind == "nondifferentiable":
+            return apply(state, Constant(method), args[1:], kwargs)
         if rule is None or rule.function is None:
             return None
         given = _by_position(rule, args[1:], kwargs)
@@ -62,9 +66,19 @@ def _method(name: str) -> Any:
 for _cls, _names in _METHODS.items():
     for _name in _names:
         means_in(_MODULE, f"{_cls}.{_name}")(_method(_name))
-_MULTIVARIATE = ("multivariate_normal", "multivariate_t", "dirichlet", "wishart")
-for _path in [f"{_cls}_gen.{_name}" for _cls in _MULTIVARIATE for _name in ("pdf", "logpdf")]:
-    means_in("scipy.stats._multivariate", _path)(_method(_path.rpartition(".")[2]))
+_DENSITY = ("pdf", "logpdf")
+_MULTIVARIATE = {
+    "multivariate_normal": (*_DENSITY, "entropy"),
+    "multivariate_t": _DENSITY,
+    "matrix_normal": _DENSITY,
+    "dirichlet": _DENSITY,
+    "wishart": _DENSITY,
+    "invwishart": _DENSITY,
+    "multinomial": ("pmf", "logpmf"),
+}
+for _cls, _names in _MULTIVARIATE.items():
+    for _name in _names:
+        means_in("scipy.stats._multivariate", f"{_cls}_gen.{_name}")(_method(_name))
 
 
 def _of_frozen(state: Machine, name: str, args: Args, kwargs: Kwargs) -> AbstractValue | None:
@@ -95,6 +109,8 @@ def _by_position(rule: Rule, args: Args, kwargs: Kwargs) -> Args | None:
     if len(args) > len(rule.parameters) or not kwargs.keys() <= set(rule.parameters) - found.keys():
         return None
     found.update(kwargs)
+    if not found:
+        return ()
     last = max(rule.parameters.index(name) for name in found)
     names = rule.parameters[: last + 1]
     usual = dict(zip(rule.parameters[rule.required :], defaults, strict=True))

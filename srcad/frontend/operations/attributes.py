@@ -52,12 +52,13 @@ from srcad.types.numeric import Numeric
 from srcad.types.reading import may_ask, reader
 from srcad.types.structures import ListOf, Opaque
 
-# The fields of the named tuples that NumPy's decompositions return.
+# The fields of the named tuples that NumPy's decompositions and SciPy's statistics return.
 _FIELDS = {
     "sign": 0, "logabsdet": 1, "eigenvalues": 0, "eigenvectors": 1, "U": 0, "S": 1, "Vh": 2,
-    "Q": 0, "R": 1,
+    "Q": 0, "R": 1, "statistic": 0, "mode": 0, "slope": 0, "intercept": 1, "rvalue": 2, "stderr": 4,
 }  # fmt: skip
 
+_REGRESSION = 5  # what `scipy.stats.linregress` returns
 
 TUPLE_METHODS = frozenset({"_replace", "_asdict", "index", "count"})
 
@@ -112,6 +113,8 @@ def read_attribute(state: Machine, box: AbstractValue, name: str) -> AbstractVal
 def of_sequence(state: Machine, box: AbstractValue, name: str) -> AbstractValue:
     """Return a field of a decomposition that came back as a tuple; else a method."""
     place = _FIELDS.get(name)
+    if name == "pvalue" and isinstance(box, TupleValue):
+        place = 3 if len(box.items) == _REGRESSION else 1
     if isinstance(box, TupleValue) and place is not None and place < len(box.items):
         return box.items[place]
     cls = dict if isinstance(box, DictValue) else tuple if type(box) is TupleValue else list

@@ -79,6 +79,8 @@ def fallback(target: Any) -> Type:
         return FLOAT
     if is_pair(target):
         return TupleOf((NUMBER, NUMBER))
+    if module.startswith("scipy.stats.") and target.__name__ == "linregress":
+        return TupleOf((NUMBER,) * 5)  # it raises for stand-ins, which do not vary
     if _is_always_complex(target):
         return Numeric(_ANY_COMPLEX, None, "array")
     if any(target is f for f in _SEQUENCES):

@@ -13,6 +13,7 @@ from srcad.rules import registry
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.row import NoPartial
+from srcad.runtime import unbroadcast
 
 
 # ------------------------------------------------------------------------ normal, t
@@ -65,6 +66,16 @@ def normal_logpdf(y_bar, y, x, mean=None, cov=1.0, allow_singular=False):
 @adjoint(stats.multivariate_normal.pdf, active=_ACTIVE, samples=_normal_samples)
 def normal_pdf(y_bar, y, x, mean=None, cov=1.0, allow_singular=False):
     return _normal(y_bar * y, x, mean, cov)
+
+
+@adjoint(
+    stats.multivariate_normal.entropy,
+    active=("mean", "cov"),
+    samples=lambda f, near, array, spd: [f(array(3), spd(3, 3)), f(array(3), near(0.5, 2.0, 3))],
+)
+def normal_entropy(y_bar, y, mean=None, cov=1.0):
+    """Half of the logarithm of the determinant of the covariance, and a constant."""
+    return None, _as_given(0.5 * y_bar * np.linalg.inv(_matrix(cov, _dim(mean, cov))), cov)
 
 
 registry.add_receiver(stats.multivariate_normal, "scipy.stats.multivariate_normal")
@@ -168,6 +179,110 @@ def wishart_pdf(y_bar, y, x, df, scale):
 
 
 registry.add_receiver(stats.wishart, "scipy.stats.wishart")
+
+
+def _invwishart(g, x, df, scale):
+    if np.ndim(x) > 2:
+        return _MANY, _MANY, _MANY
+    p = np.shape(x)[0]
+    inverse = np.linalg.inv(x)
+    x_bar = 0.5 * g * (inverse @ scale @ inverse - (df + p + 1) * inverse)
+    scale_bar = 0.5 * g * (df * np.linalg.inv(scale) - inverse)
+    log_ratio = np.linalg.slogdet(scale)[1] - np.linalg.slogdet(x)[1]
+    psi = np.sum(special.digamma((df - np.arange(p)) / 2))
+    return x_bar, 0.5 * g * (log_ratio - p * math.log(2.0) - psi), scale_bar
+
+
+@adjoint(stats.invwishart.logpdf, samples=_wishart_samples)
+def invwishart_logpdf(y_bar, y, x, df, scale):
+    return _invwishart(y_bar, x, df, scale)
+
+
+@adjoint(stats.invwishart.pdf, samples=_wishart_samples)
+def invwishart_pdf(y_bar, y, x, df, scale):
+    return _invwishart(y_bar * y, x, df, scale)
+
+
+registry.add_receiver(stats.invwishart, "scipy.stats.invwishart")
+
+
+# ------------------------------------------------------------------------ normal matrices
+def _matrix_normal(g, x, mean, rowcov, colcov):
+    """`x` is a matrix, or a stack of them."""
+    rows, columns = np.shape(x)[-2:]
+    r = np.linalg.inv(_matrix(rowcov, rows))
+    c = np.linalg.inv(_matrix(colcov, columns))
+    e = np.reshape(x if mean is None else x - mean, (-1, rows, columns))
+    by_row, by_column = r @ e, e @ c
+    weighted = np.reshape(g, (-1, 1, 1)) * (by_row @ c)
+    outer = np.sum(weighted @ np.swapaxes(by_row, 1, 2), axis=0)
+    r_bar = 0.5 * (outer - columns * np.sum(g) * r)
+    inner = np.sum(np.swapaxes(weighted, 1, 2) @ by_column, axis=0)
+    c_bar = 0.5 * (inner - rows * np.sum(g) * c)
+    mean_bar = None if mean is None else np.sum(weighted, axis=0)
+    return (
+        np.reshape(-weighted, np.shape(x)),
+        mean_bar,
+        _as_given(r_bar, rowcov),
+        _as_given(c_bar, colcov),
+    )
+
+
+def _matrix_normal_samples(f, near, array, spd):
+    x, mean, r, c = array(3, 2), array(3, 2), spd(3, 3), spd(2, 2)
+    return [f(x, mean, r, c), f(array(2, 3, 2), mean, r, c), f(x, mean, near(0.5, 2.0, 3), c)]
+
+
+_MATRICES = ("X", "mean", "rowcov", "colcov")
+
+
+@adjoint(stats.matrix_normal.logpdf, active=_MATRICES, samples=_matrix_normal_samples)
+def matrix_normal_logpdf(y_bar, y, X, mean=None, rowcov=1.0, colcov=1.0):
+    return _matrix_normal(y_bar, X, mean, rowcov, colcov)
+
+
+@adjoint(stats.matrix_normal.pdf, active=_MATRICES, samples=_matrix_normal_samples)
+def matrix_normal_pdf(y_bar, y, X, mean=None, rowcov=1.0, colcov=1.0):
+    return _matrix_normal(y_bar * y, X, mean, rowcov, colcov)
+
+
+registry.add_receiver(stats.matrix_normal, "scipy.stats.matrix_normal")
+
+
+# ------------------------------------------------------------------------ counts
+def _multinomial(g, y, impossible, x, p):
+    """SciPy before 1.18 puts ``1 - sum(p[:-1])`` for the last entry if the sum of `p` is not 1."""
+    inside = np.expand_dims(y > impossible, -1) & (x > 0)
+    excess = 1 - np.sum(p, axis=-1, keepdims=True)
+    replaced = np.abs(excess) > 10 * np.finfo(np.result_type(p, np.float32)).eps
+    last = np.arange(np.shape(p)[-1]) == np.shape(p)[-1] - 1
+    used = np.where(replaced & last, p + excess, p)
+    by_p = np.where(inside, x / np.where(inside, used, 1.0), 0.0)
+    by_last = np.sum(np.where(last, by_p, 0.0), axis=-1, keepdims=True)
+    by_p = np.where(replaced, by_p - by_last, by_p)
+    by_p = np.where(np.isnan(np.expand_dims(y, -1)), np.nan, by_p)
+    return None, None, unbroadcast(np.expand_dims(g, -1) * by_p, p)
+
+
+_COUNTS = ("x", "n", "p")
+
+
+@adjoint(stats.multinomial.logpmf, active=_COUNTS, samples=())
+def multinomial_logpmf(y_bar, y, x, n, p):
+    """The derivative by an entry of `p` is ``x / p``, as if the entries were independent.
+
+    SciPy 1.18 evaluates the formula for `p` with the sum 1 alone, and is nan elsewhere.
+    """
+    return _multinomial(y_bar, y, -np.inf, x, p)
+
+
+@adjoint(stats.multinomial.pmf, active=_COUNTS, samples=())
+def multinomial_pmf(y_bar, y, x, n, p):
+    """As of `multinomial_logpmf`."""
+    return _multinomial(y_bar * y, y, 0.0, x, p)
+
+
+registry.add_receiver(stats.multinomial, "scipy.stats.multinomial")
 
 
 # ------------------------------------------------------------------------ entropy, scores
