@@ -128,8 +128,9 @@ def sinc(x, *, y):
     At 0: 0.  The series keeps the derivatives of higher order right as well.
     """
     t = (math.pi * x) * (math.pi * x)
-    series = 1 / 3 - t * (1 / 30 - t * (1 / 840 - t * (1 / 45360 - t / 3991680)))
-    near = (np.abs(t) if may_be_complex(t) else t) < 0.01
+    series = 1 / 45360 - t * (1 / 3991680 - t * (1 / 518918400 - t / 93405312000))
+    series = 1 / 3 - t * (1 / 30 - t * (1 / 840 - t * series))
+    near = (np.abs(t) if may_be_complex(t) else t) < 0.5
     return np.where(near, -(math.pi**2) * x * series, (np.cos(math.pi * x) - y) / (x + near))
 
 

@@ -102,12 +102,6 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.imag/elements/shape () float32/forward",
         "np.imag/elements/0-d float32/forward",
     ),
-    "the second derivative of np.sinc in float32 loses two digits near 0 by cancellation": (
-        "np.sinc/elements/shape () float32/second",
-        "np.sinc/elements/shape () float32/twice",
-        "np.sinc/elements/shape (5,) float32/second",
-        "np.sinc/elements/shape (5,) float32/twice",
-    ),
     "the built-in max of an empty or 0-d array raises IndexError": (
         "max/3/size 0, first axis/error",
         "max/3/0-d/error",

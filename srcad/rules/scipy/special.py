@@ -59,8 +59,9 @@ def rgamma(z, *, y):
     if may_be_complex(z):
         return -y * special.digamma(z)
     w = np.minimum(z, 0.5)
-    sine = w * np.sinc(w)
-    left = special.gamma(1 - w) * (np.cos(math.pi * w) - special.digamma(1 - w) * sine)
+    turn = w - 2 * np.round(0.5 * w)
+    sine = turn * np.sinc(turn)
+    left = special.gamma(1 - w) * (np.cos(math.pi * turn) - special.digamma(1 - w) * sine)
     right = np.maximum(z, 0.5)
     return np.where(z < 0.5, left, -y * special.digamma(right))
 

@@ -109,7 +109,8 @@ def boxcox1p(x, lmbda):
 
 @derivative(special.inv_boxcox, samples=(0.4, 2))
 def inv_boxcox(x, lmbda, *, y):
-    log = np.log(y)
+    """The logarithm of `y`, which for small `x` is 1 up to rounding, is that of `inv_boxcox1p`."""
+    log = np.log1p(special.inv_boxcox1p(x, lmbda))
     by_x = np.power(y, 1 - lmbda)
     return by_x, -by_x * log * log * exprel_slope(lmbda * log)
 

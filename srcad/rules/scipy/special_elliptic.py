@@ -71,25 +71,13 @@ def elliprd(x, y_, z):
     return elliprd_slope(0, x, y_, z), elliprd_slope(1, x, y_, z), elliprd_slope(2, x, y_, z)
 
 
-def elliprg_slope(place, x, y_, z):
-    """The derivative of ``elliprg`` by one operand."""
-    return by_complex_step(special.elliprg, place, x, y_, z)
-
-
-@derivative(
-    elliprg_slope, active=('x', 'y_', 'z'),
-    samples=(),
-)  # fmt: skip
-def elliprg_slope_rule(place, x, y_, z):
-    return _THIRD, _THIRD, _THIRD
-
-
 @derivative(special.elliprg, samples=of_positive(3))
 def elliprg(x, y_, z):
-    """By a complex step, once."""
-    if may_be_complex(x) or may_be_complex(y_) or may_be_complex(z):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
-    return elliprg_slope(0, x, y_, z), elliprg_slope(1, x, y_, z), elliprg_slope(2, x, y_, z)
+    """By `x`: ``(R_F(x, y, z) - x R_D(y, z, x) / 3) / 4``, and so by the others."""
+    f = special.elliprf(x, y_, z)
+    by_x = 0.25 * (f - x * special.elliprd(y_, z, x) / 3)
+    by_y = 0.25 * (f - y_ * special.elliprd(x, z, y_) / 3)
+    return by_x, by_y, 0.25 * (f - z * special.elliprd(x, y_, z) / 3)
 
 
 def elliprj_slope(place, x, y_, z, p):

@@ -118,9 +118,10 @@ def eval_jacobi(n, alpha, beta, x):
 
 @derivative(special.lpmv, samples=with_parameter)
 def lpmv(m, v, x, *, y):
-    """DLMF 14.10.5."""
-    below = special.lpmv(m, v - 1, x)
-    return _DEGREE, _PARAMETER, (v * x * y - (v + m) * below) / ((x - 1) * (x + 1))
+    """DLMF 14.10.2 and 14.10.5: of these terms, none cancel near 1 and -1."""
+    square = (1 - x) * (1 + x)
+    above = special.lpmv(m + 1, v, x) / np.sqrt(square)
+    return _DEGREE, _PARAMETER, -above - m * x * y / square
 
 
 @derivative(special.sph_harm_y, samples=lambda f, near: [
