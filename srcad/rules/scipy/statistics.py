@@ -170,7 +170,7 @@ def _by_correlation(r, count, alternative):
     That is a beta density on ``(-1, 1)``; of two points the p-value is constant.
     """
     rest = np.maximum(1 - r * r, 0.0)
-    density = rest ** (count / 2 - 2) * np.exp(-special.betaln(0.5, count / 2 - 1))
+    density = rest ** (count / 2 - 2) * float(np.exp(-special.betaln(0.5, count / 2 - 1)))
     found = np.where(count > 2, density, 0.0)
     if alternative == "two-sided":
         return -2 * np.sign(r) * found
