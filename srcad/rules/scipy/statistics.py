@@ -131,6 +131,8 @@ def _trim_samples(f, v, m, array):
 def trim_mean(y_bar, y, a, proportiontocut, axis=0):
     if may_be_complex(a):
         return REAL_ONLY
+    if np.ndim(a) == 0:
+        return _AXES
     return _kept(y_bar, axis) * trim_weights(a, proportiontocut, axis)
 
 
@@ -145,6 +147,8 @@ def iqr(y_bar, y, x, axis=None, rng=(25, 75), scale=1.0, *, interpolation="linea
         return REAL_ONLY
     if interpolation != "linear" or isinstance(axis, tuple):
         return _LINEAR
+    if np.ndim(x) == 0:
+        return _AXES
     return _kept(y_bar, axis) * range_weights(x, axis, rng, scale)
 
 
