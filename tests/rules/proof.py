@@ -579,9 +579,7 @@ class Point:
     def _seed(self, u: Any) -> Any:
         if not isinstance(self.y, tuple):
             return u
-        # A result of SciPy takes more than its items.
-        names = list(self.y._asdict())[len(u) :] if hasattr(self.y, "_asdict") else []
-        return type(self.y)(*u, **dict.fromkeys(names))
+        return tuple.__new__(type(self.y), u)  # SciPy's take more than their items
 
     def _forward_of_sum(self) -> Outcome:
         assert self.derivatives is not None

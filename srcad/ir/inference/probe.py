@@ -59,6 +59,8 @@ _SEQUENCES = (
     np.unique_all, np.unique_counts, np.unique_inverse, np.histogram, np.nonzero, np.ix_, np.frexp,
     np.unravel_index,
 )  # fmt: skip
+# The results of functions of `scipy.stats` that raise for stand-ins, which do not vary.
+_STATISTICS = {"pearsonr": 2, "linregress": 5}
 # What `numpy.fft` makes complex of whatever it is: unknown, it would be taken for real.
 _COMPLEX = frozenset(
     ("fft", "ifft", "rfft", "ihfft", "fftn", "ifftn", "rfftn", "fft2", "ifft2", "rfft2")
@@ -79,8 +81,8 @@ def fallback(target: Any) -> Type:
         return FLOAT
     if is_pair(target):
         return TupleOf((NUMBER, NUMBER))
-    if module.startswith("scipy.stats.") and target.__name__ == "linregress":
-        return TupleOf((NUMBER,) * 5)  # it raises for stand-ins, which do not vary
+    if module.startswith("scipy.stats.") and target.__name__ in _STATISTICS:
+        return TupleOf((NUMBER,) * _STATISTICS[target.__name__])
     if _is_always_complex(target):
         return Numeric(_ANY_COMPLEX, None, "array")
     if any(target is f for f in _SEQUENCES):

@@ -131,6 +131,8 @@ def _trim_samples(f, v, m, array):
 def trim_mean(y_bar, y, a, proportiontocut, axis=0):
     if may_be_complex(a):
         return REAL_ONLY
+    if np.ndim(a) == 0:
+        return _AXES
     return _kept(y_bar, axis) * trim_weights(a, proportiontocut, axis)
 
 
@@ -145,6 +147,8 @@ def iqr(y_bar, y, x, axis=None, rng=(25, 75), scale=1.0, *, interpolation="linea
         return REAL_ONLY
     if interpolation != "linear" or isinstance(axis, tuple):
         return _LINEAR
+    if np.ndim(x) == 0:
+        return _AXES
     return _kept(y_bar, axis) * range_weights(x, axis, rng, scale)
 
 
@@ -170,7 +174,7 @@ def _by_correlation(r, count, alternative):
     That is a beta density on ``(-1, 1)``; of two points the p-value is constant.
     """
     rest = np.maximum(1 - r * r, 0.0)
-    density = rest ** (count / 2 - 2) * np.exp(-special.betaln(0.5, count / 2 - 1))
+    density = rest ** (count / 2 - 2) * float(np.exp(-special.betaln(0.5, count / 2 - 1)))
     found = np.where(count > 2, density, 0.0)
     if alternative == "two-sided":
         return -2 * np.sign(r) * found
