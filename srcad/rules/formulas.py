@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import linecache
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import takewhile
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -177,18 +178,28 @@ def returned_formulas(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(ast.unparse(own_names(function, entry)) for entry in entries)
 
 
-def always_none(function: Callable[..., Any]) -> set[int]:
+def always_none(function: Callable[..., Any]) -> frozenset[int]:
     """The entries that are None wherever a rule returns."""
     node = definition(function)
+    return nothing_in(_returns(node)) if node is not None else frozenset()
+
+
+def nothing_in(returned: Iterable[ast.expr]) -> frozenset[int]:
+    """The positions that are None in all returned expressions; none behind ``*entries``.
+
+    >>> returned = "(a, None, *b, None)", "(1, None, None)"
+    >>> nothing_in([ast.parse(text, mode="eval").body for text in returned])
+    frozenset({1})
+    """
     found = [
         {
             k
-            for k, e in enumerate(_entries(value))
+            for k, e in enumerate(takewhile(lambda e: not isinstance(e, ast.Starred), entries))
             if isinstance(e, ast.Constant) and e.value is None
         }
-        for value in (_returns(node) if node is not None else ())
+        for entries in map(_entries, returned)
     ]
-    return set.intersection(*found) if found else set()
+    return frozenset(set.intersection(*found)) if found else frozenset()
 
 
 def straight_formula(function: Callable[..., Any]) -> tuple[str, ...]:

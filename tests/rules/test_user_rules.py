@@ -55,6 +55,21 @@ def on_one_path_only(y_bar, y, x):
     return None
 
 
+def shifted_product(x, a, shift):
+    return x * a + shift
+
+
+def test_entries_of_a_rule_behind_unpacked_ones_keep_their_places():
+    @rules.derivative(shifted_product)
+    def by_operands(x, a, shift):
+        by_both = (2 * a, 2 * x)  # twice the derivative, so that the rule is seen to be used
+        return *by_both, None
+
+    g = srcad.grad(lambda x, a: shifted_product(x, a, 4.0), wrt=(0, 1))
+
+    assert g(2.0, 3.0) == (6.0, 4.0)
+
+
 def test_rule_returning_none_on_one_path():
     rules.adjoint(square)(on_one_path_only)
 

@@ -31,6 +31,7 @@ from srcad.frontend.source.text import (
     spell_private_names,
 )
 from srcad.ir.core import Location
+from srcad.rules.formulas import nothing_in
 from srcad.startup.identifiers import dotted, plain, printable, quoted
 from srcad.startup.locks import lock
 from srcad.startup.records import dataclass
@@ -340,11 +341,5 @@ def inert_entries(function: Callable[..., Any]) -> frozenset[int]:
     except SrcadError:
         return frozenset()
     returned = [n.value for n in ast.walk(tree) if isinstance(n, ast.Return)]
-    if not returned or not all(isinstance(value, ast.Tuple) for value in returned):
-        return frozenset()
-    nothing = [
-        {k for k, e in enumerate(value.elts) if isinstance(e, ast.Constant) and e.value is None}
-        for value in returned
-        if isinstance(value, ast.Tuple)
-    ]
-    return frozenset(set.intersection(*nothing))
+    tuples = [value for value in returned if isinstance(value, ast.Tuple)]
+    return nothing_in(tuples) if len(tuples) == len(returned) else frozenset()
