@@ -142,14 +142,20 @@ def narrowed(leaf):
 
 
 def in_float32(call):
-    """The call with float32 in place of float64 arrays, or None if its result is wider."""
+    """The call with float32 in place of float64 arrays, or None if its result is wider, or none.
+
+    SciPy raises for some moments of distributions with shapes of float32.
+    """
     target, args, kwargs = call
 
     def changed(value):
         return rebuilt(value, (narrowed(leaf) for leaf in leaves(value)))
 
     call = target, tuple(map(changed, args)), {name: changed(v) for name, v in kwargs.items()}
-    results = leaves(target(*call[1], **call[2]))
+    try:
+        results = leaves(target(*call[1], **call[2]))
+    except TypeError:
+        return None
     return call if all(getattr(y, "dtype", None) == np.float32 for y in results) else None
 
 
