@@ -122,10 +122,13 @@ def cumprod(y_bar, y, a, axis=None, dtype=None):
 
 def swept(y_bar, a):
     """Along the first axis, ``s[i] = y_bar[i] + a[i + 1] * s[i + 1]``."""
-    sums = np.array(y_bar)
-    for i in range(np.shape(a)[0] - 2, -1, -1):
-        sums[i] += a[i + 1] * sums[i + 1]
-    return sums
+    later = np.zeros_like(np.sum(y_bar, axis=0))
+    sums = [later]
+    for x, g in zip(a[::-1], y_bar[::-1], strict=True):
+        here = g + later
+        later = x * here
+        sums.append(here)
+    return np.reshape(np.array(sums)[1:], np.shape(a))[::-1]
 
 
 # ------------------------------------------------------------------------ integrals

@@ -43,11 +43,17 @@ def trailing(count):
     return span(-count, 0) if is_known(count) else np.arange(-count, 0)
 
 
+@static
+def product(lengths):
+    """The number of entries of a shape."""
+    return math.prod(lengths)
+
+
 def flattened(array, axis):
     """Several axes made into one, the last; `axis` may be a number too."""
     moved = np.moveaxis(array, axis, trailing(np.size(axis)))
     rest = np.ndim(array) - np.size(axis)
-    lengths, count = np.shape(moved)[:rest], math.prod(np.shape(moved)[rest:])
+    lengths, count = np.shape(moved)[:rest], product(np.shape(moved)[rest:])
     return np.reshape(moved, lengths + (count,))  # noqa: RUF005 - perhaps not known
 
 

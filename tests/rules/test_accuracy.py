@@ -13,7 +13,7 @@ import types
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from srcad.rules import NoPartial
 from srcad.rules.registry import qualified_name
@@ -281,6 +281,7 @@ WITHOUT = {
     np.imag: "0 for real numbers", np.angle: "0 for real numbers", np.heaviside: "0 between jumps",
     np.where: "selects", math.gamma: "no derivative", math.lgamma: "no derivative",
     special.tklmbda: "SciPy computes it to 14 digits",
+    stats.boxcox: "scipy.special.boxcox of an array",
 }  # fmt: skip
 QUICK = (
     np.arcsin, np.expm1, np.tan, math.log1p, np.arctan2, np.power, np.sinc, special.erfcx,

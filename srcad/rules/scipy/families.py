@@ -230,7 +230,7 @@ def family(dist, *shapes, support=(-2.0, 2.0), by_shapes=None):
             has_partials = by_shapes is not None or name in ("logpdf", "pdf")
             samples = _samples(first, shapes if has_partials else [2] * len(shapes))
             derivative(getattr(dist, name), active=names, samples=samples)(rule)
-        of_median = shapes if by_shapes is not None else [(2.0, 2.1)] * len(shapes)
+        of_median = shapes if by_shapes is not None else [2] * len(shapes)
         _single(dist.median, _medians(dist, by_shapes or none), _median_samples(of_median))
         registry.add_receiver(dist, f"scipy.stats.{dist.name}")
         return slopes
@@ -240,7 +240,7 @@ def family(dist, *shapes, support=(-2.0, 2.0), by_shapes=None):
 
 def _median_samples(shapes):
     def samples(f, near):
-        given = [near(*one, 4) for one in shapes]
+        given = [one if one == 2 else near(*one, 4) for one in shapes]
         return [f(*given, near(-0.5, 0.5, 4), near(1.0, 2.0, 4))]
 
     return samples
@@ -351,7 +351,7 @@ def summaries(dist, *shapes, entropy=None, mean=None, var=None, has_moments=True
     """
 
     def samples(f, near):
-        given = [near(*one, 4) for one in shapes]
+        given = [one if one == 2 else near(*one, 4) for one in shapes]
         return [f(*given, near(-0.5, 0.5, 4), near(1.0, 2.0, 4)), f(*given, scale=1.5)]
 
     count = dist.numargs
