@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import combinations
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,8 @@ def fallback(target: Any) -> Type:
         return FLOAT
     if is_pair(target):
         return TupleOf((NUMBER, NUMBER))
+    if module.startswith("scipy.stats.") and isinstance(target, MethodType):
+        return NUMBER
     if module.startswith("scipy.stats.") and target.__name__ in _STATISTICS:
         return TupleOf((NUMBER,) * _STATISTICS[target.__name__])
     if _is_always_complex(target):
