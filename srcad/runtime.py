@@ -29,9 +29,10 @@ from srcad.types.numeric import ARRAY_CLASSES
 def unbroadcast(g: Any, x: Any) -> Any:
     """Sum a cotangent over the axes along which `x` was broadcast, so that it has `x`'s shape.
 
-    An axis of length 1 that met a longer one of `x` in a sum is repeated along that.
+    `x` may be the shape itself, a tuple.  An axis of length 1 that met a longer one of `x` in a sum
+    is repeated along that.
     """
-    shape = np.shape(x)
+    shape = x if isinstance(x, tuple) else np.shape(x)
     extra = np.ndim(g) - len(shape)
     if extra > 0:
         g = np.sum(g, axis=tuple(range(extra)))

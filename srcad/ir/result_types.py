@@ -11,6 +11,7 @@ from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Const, Display
 from srcad.types.join import join
 from srcad.types.numeric import BOOL, INT, Numeric, int_type
+from srcad.types.sizes import fresh_extent
 from srcad.types.structures import OPAQUE, UNDEFINED, ListOf, PlacesOf, TupleOf, Type, field_type
 
 Args = tuple[Arg, ...]
@@ -144,8 +145,12 @@ def length(args: Args) -> Type | None:
 
 
 def unbroadcast(args: Args) -> Type | None:
-    """Type of a cotangent summed over the axes along which its value was broadcast."""
+    """Type of a cotangent summed over the axes along which a value, or a shape, was broadcast."""
     wide, narrow = argument_type(args[0]), argument_type(args[1])
+    if isinstance(narrow, TupleOf):
+        lengths = [t.value if isinstance(t, Numeric) else None for t in narrow.items]
+        shape = tuple(fresh_extent() if length is None else length for length in lengths)
+        narrow = Numeric(None, shape, "array")
     if not isinstance(wide, Numeric) or not isinstance(narrow, Numeric):
         return None
     return Numeric(wide.dtype, narrow.shape, "array" if narrow.shape else "any")

@@ -161,7 +161,10 @@ def _plus(scope: BatchedScope, op: Call) -> Atom | None:
 def _unbroadcast(scope: BatchedScope, op: Call) -> Atom | None:
     """Return the sum over the axes along which `x` was broadcast, but not over the directions."""
     g, x = op.args
-    ranks = rank(argument_type(g)), rank(argument_type(x))
+    type_ = argument_type(x)
+    is_shape = isinstance(type_, TupleOf)
+    narrow = len(type_.items) if isinstance(type_, TupleOf) else rank(type_)
+    ranks = rank(argument_type(g)), narrow
     if ranks[0] is None or ranks[1] is None or ranks[0] < ranks[1]:
         return None
     found = scope.of(g)
@@ -170,7 +173,7 @@ def _unbroadcast(scope: BatchedScope, op: Call) -> Atom | None:
         found = scope.call(np.sum, found, axis=Const(axes if len(axes) > 1 else axes[0]))
     if ranks[1] == 0:
         return found if isinstance(found, Value) else None
-    shape = scope.full(x, True)
+    shape = scope.wide_lengths(x) if is_shape else scope.full(x, True)
     return scope.builder.call(op.target, found, shape, type=scope.wide(op.result.type))
 
 

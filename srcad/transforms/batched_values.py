@@ -203,10 +203,13 @@ class BatchedScope:
     def wide_shape(self, found: Atom) -> Arg:
         """Return the shape of a value that has no axis, with the axis in front."""
         type_ = argument_type(found)
-        leading = Display("tuple", (self.shared.count,))
         if isinstance(type_, Numeric) and type_.is_scalar:
-            return leading
-        return self.call(operator.add, leading, self.builder.shape(found))
+            return Display("tuple", (self.shared.count,))
+        return self.wide_lengths(self.builder.shape(found))
+
+    def wide_lengths(self, shape: Arg) -> Arg:
+        """Return a shape with the axis in front."""
+        return self.call(operator.add, Display("tuple", (self.shared.count,)), shape)
 
     def reshaped(self, found: Arg, rank: int, wanted: int) -> Arg:
         """Return a value of some axes as one of more, in front of them axes of length 1."""

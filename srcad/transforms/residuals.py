@@ -9,8 +9,11 @@ yields it, a loop collects it in a list.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+import numpy as np
+
+from srcad import runtime
 from srcad.analysis.trips import equally_long, may_exit
 from srcad.ir.core import (
     UNDEF,
@@ -29,15 +32,16 @@ from srcad.ir.core import (
     While,
     carried_outputs,
     free_values,
+    walk,
 )
 from srcad.ir.inference.builder import Builder, outer_type
 from srcad.ir.substitute import substituted_block
-from srcad.ir.traits import extends, is_checkpoint
+from srcad.ir.traits import extends, is_checkpoint, is_shape
 from srcad.passes.dce import cheapest_sequence
 from srcad.startup.records import replace
 from srcad.transforms import checkpoints
 from srcad.transforms.recompute import BlockContext, Plan, is_python_int
-from srcad.types.numeric import INT
+from srcad.types.numeric import INT, Numeric
 from srcad.types.structures import ListOf, TupleOf
 
 _NONE = Const(None)
@@ -207,8 +211,14 @@ def _close_loop(primal: Loop, reverse: For, around: BlockContext) -> tuple[Loop,
     body, inner = _with_lengths(body, inner)
     local = _definitions(body)
     counters = _counters(primal, local)
-    plan = Plan(local, _known_items(primal) | counters.keys())
+    free = _known_items(primal) | counters.keys()
+    plan = Plan(local, free)
     plan.decide([v for v in free_values(inner) if v in local])
+    measured = _read_for_shape(body, inner, plan.saved)
+    if measured:
+        body, inner = _with_shapes(body, inner, measured)
+        plan = Plan(_definitions(body), free)
+        plan.decide([v for v in free_values(inner) if v in plan.local])
     wanted = plan.wanted(free_values(inner))
     seqs, items, mapping = _reread(primal, plan, wanted)
     extra: list[Op] = []
@@ -263,6 +273,70 @@ def _with_lengths(body: Block, reverse: Block) -> tuple[Block, Block]:
     early = tuple(replace(op, half="repeated") for op in moved)
     rest = tuple(op for op in reverse.ops if op not in moved)
     return replace(body, ops=(*early, *body.ops)), replace(reverse, ops=rest)
+
+
+def _read_for_shape(body: Block, reverse: Block, saved: Collection[Value]) -> list[Value]:
+    """Return the arrays among some values of which the reverse block reads only the shape.
+
+    They are results of calls: other values may be unbound.
+    """
+    calls = {op.result for op in body.ops if isinstance(op, Call)}
+    others = {atom for atom in reverse.results if isinstance(atom, Value)}
+    measured = set()
+    for op in walk(reverse):
+        array = _measured_by(op)
+        measured.add(array)
+        others.update(v for v in op.operands if v is not array)
+        for block in op.blocks:
+            others.update(atom for atom in block.results if isinstance(atom, Value))
+    return [v for v in saved if v in measured and v not in others and v in calls]
+
+
+def _measured_by(op: Op) -> Value | None:
+    """Return the array of which a call reads nothing but the shape, or a dtype that is known."""
+    if not isinstance(op, Call) or op.kwargs:
+        return None
+    value = op.args[1] if op.target is runtime.unbroadcast else op.args[0] if op.args else None
+    if not isinstance(value, Value) or not isinstance(value.type, Numeric):
+        return None
+    type_ = value.type
+    if type_.form != "array" or not type_.shape:
+        return None
+    if op.target is np.zeros_like:
+        return value if type_.dtype is not None and type_.kind in "fc" else None
+    return value if op.target is runtime.unbroadcast or is_shape(op.target) else None
+
+
+def _with_shapes(body: Block, reverse: Block, arrays: list[Value]) -> tuple[Block, Block]:
+    """Return the blocks with the shapes of arrays read in the primal, to be saved for them."""
+    reads: list[Op] = []
+    builder = Builder(reads, half="repeated")
+    shapes: dict[Value | None, Value] = {}
+    for array in arrays:
+        hint = f"{array.hint}_shape" if array.hint else "shape"
+        shapes[array] = builder.shape(array, hint=hint)
+    mapping: dict[Value, Atom] = {}
+
+    def of_shape(op: Op) -> Op:
+        array = _measured_by(op)
+        if array is None or array not in shapes:
+            return op.mapped(block=inside)
+        assert isinstance(op, Call)
+        shape, type_ = shapes[array], array.type
+        if op.target is runtime.unbroadcast:
+            return replace(op, args=(op.args[0], shape))
+        if op.target is np.zeros_like:
+            assert isinstance(type_, Numeric)
+            kwargs = () if type_.dtype == np.float64 else (("dtype", Const(type_.dtype)),)
+            return replace(op, target=np.zeros, args=(shape,), kwargs=kwargs)
+        mapping[op.result] = shape
+        return op
+
+    def inside(block: Block) -> Block:
+        return replace(block, ops=tuple(map(of_shape, block.ops)))
+
+    reverse = substituted_block(inside(reverse), mapping)
+    return replace(body, ops=(*body.ops, *reads)), reverse
 
 
 def _already_collected(body: Block, loop: Loop) -> dict[Value, Value]:
