@@ -5,7 +5,8 @@ A symbol stands for a length (or an integer argument) that is read at the call. 
 about extents (`same`, `is_one`, `at_least`) are answered from the example that caused the
 compilation; every answer that the example decided is recorded as an *assumption*, which the
 cache checks before it runs the compiled code again.  A symbol without an example (the length
-of ``x[mask]``) decides nothing: the answer is then `None`, and code must not depend on it.
+of ``x[mask]``) decides nothing: the answer is then `None`, and code must not depend on it.  A loop
+index has no example either, but bounds: what holds at its bounds holds in every iteration.
 """
 
 from __future__ import annotations
@@ -46,6 +47,22 @@ class Symbol:
 
     def __repr__(self) -> str:
         return self.name
+
+
+class IndexSymbol(Symbol):
+    """A loop index: at least `low` and at most `high` in every iteration; None if unknown.
+
+    `slices` holds the lengths of slices at it that are no linear expression, by their start,
+    stop and axis.
+    """
+
+    __slots__ = ("high", "low", "slices")
+
+    def __init__(self, name: str, low: Extent | None, high: Extent | None) -> None:
+        super().__init__(name)
+        self.low = low
+        self.high = high
+        self.slices: dict[tuple[Extent, Extent, Extent], Extent] = {}
 
 
 @dataclass(frozen=True)
@@ -186,7 +203,7 @@ def same(a: Extent, b: Extent) -> bool | None:
     values, environment = _examples(difference), _environment_of(difference)
     if values is None or environment is None or any(values):
         return None
-    environment.assume(resolved(a), "==", resolved(b))
+    environment.assume(*_decidable(a, "==", b))
     _link(difference)
     return True
 
@@ -206,8 +223,16 @@ def settled(a: Extent, b: Extent) -> bool | None:
     values, environment = _examples(resolved(a - b)), _environment_of(resolved(a - b))
     if values is None or environment is None or not all(values):
         return None
-    environment.assume(resolved(a), "!=", resolved(b))
+    environment.assume(*_decidable(a, "!=", b))
     return False
+
+
+def _decidable(a: Extent, relation: Relation, b: Extent) -> tuple[Extent, Relation, Extent]:
+    """Return a relation of two extents that the call decides: without symbols in common."""
+    a, b = resolved(a), resolved(b)
+    if all(symbol.example is not None for extent in (a, b) for symbol, _ in extent.terms):
+        return a, relation, b
+    return a - b, relation, Extent()
 
 
 def _link(difference: Extent) -> None:
@@ -246,10 +271,16 @@ def is_one(extent: Extent) -> bool | None:
 
 
 def at_least(extent: Extent, bound: int) -> bool | None:
-    """Return True if a length is `bound` or more (assumed from the example)."""
+    """Return True if a length is `bound` or more (assumed from the example).
+
+    Of an expression in loop indices: True if it is so in every iteration, else None.
+    """
     extent = resolved(extent)
     if not extent.terms:
         return extent.constant >= bound
+    if any(isinstance(symbol, IndexSymbol) for symbol, _ in extent.terms):
+        lowest = _lowest(extent)
+        return (lowest is not None and at_least(lowest, bound)) or None
     if extent.constant >= bound and all(k > 0 and _is_length(s) for s, k in extent.terms):
         return True
     values, environment = _examples(extent), _environment_of(extent)
@@ -257,6 +288,28 @@ def at_least(extent: Extent, bound: int) -> bool | None:
         return None
     environment.assume(Extent(extent.terms), ">=", constant_extent(bound - extent.constant))
     return True
+
+
+def has_index(extent: Extent) -> bool:
+    """Return True if an expression depends on a loop index."""
+    return any(isinstance(symbol, IndexSymbol) for symbol, _ in resolved(extent).terms)
+
+
+def _lowest(extent: Extent) -> Extent | None:
+    """Return a lower bound without loop indices; None if a bound of one is unknown.
+
+    The index of the innermost loop is replaced first: its bounds may name those around it.
+    """
+    while True:
+        extent = resolved(extent)
+        indices = [(s, k) for s, k in extent.terms if isinstance(s, IndexSymbol)]
+        if not indices:
+            return extent
+        symbol, k = indices[-1]
+        end = symbol.low if k > 0 else symbol.high
+        if end is None:
+            return None
+        extent = extent + (end - symbol_extent(symbol)).scaled(k)
 
 
 def _is_length(symbol: Symbol) -> bool:

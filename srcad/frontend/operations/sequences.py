@@ -27,11 +27,13 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.store.aliases import holds_objects
 from srcad.frontend.store.origins import origin
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Const, Display, Value
 from srcad.ir.inference.builder import result_type
 from srcad.ir.memory import has_storage
 from srcad.startup.records import dataclass, field
-from srcad.types.numeric import INT, Numeric
+from srcad.types.numeric import INT, Numeric, int_type
+from srcad.types.sizes import IndexSymbol, constant_extent, symbol_extent
 from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, TupleOf, Type, freshened
 
 Make = Callable[[list[AbstractValue]], AbstractValue]
@@ -63,7 +65,7 @@ def sequences(state: Machine, box: AbstractValue, node: ast.AST | None = None) -
         return _zipped([_in_one_piece(state, part) for part in parts])
     if isinstance(box, IteratorValue) and box.kind == "range":
         arg = state.arg(box)
-        found = _one(state, arg, INT, False)
+        found = _one(state, arg, _index_type(arg), False)
         found.segments = tuple(state.atom(part) for part in box.segments)
         return found
     if isinstance(box, IteratorValue) and box.kind == "rows":
@@ -120,7 +122,23 @@ def _rows(state: Machine, box: IteratorValue) -> Sequences:
     def make(boxes: list[AbstractValue]) -> AbstractValue:
         return getitem(state, state.frame.env[name.value], boxes[0])
 
-    return Sequences((every,), (Value(INT),), make)
+    return Sequences((every,), (Value(_index_type(every)),), make)
+
+
+def _index_type(seq: Arg) -> Numeric:
+    """Return the type of an item of a range: an integer between its ends, if these are known."""
+    if not isinstance(seq, Display):
+        return INT
+    types = [argument_type(part) for part in seq.items]
+    start, stop, step = (t.value if isinstance(t, Numeric) else None for t in types)
+    if step is None or step.terms or step.constant == 0:
+        return INT
+    one = constant_extent(1)
+    if step.constant > 0:
+        low, high = start, None if stop is None else stop - one
+    else:
+        low, high = None if stop is None else stop + one, start
+    return int_type(symbol_extent(IndexSymbol("k", low, high)))
 
 
 def _one(state: Machine, arg: Arg, item: Type, active: bool) -> Sequences:

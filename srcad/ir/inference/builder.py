@@ -51,7 +51,7 @@ from srcad.startup.identifiers import module_of
 from srcad.startup.records import dataclass, field
 from srcad.types.join import join
 from srcad.types.numeric import INT, NUMBER, Numeric
-from srcad.types.sizes import fresh_extent, same
+from srcad.types.sizes import fresh_extent, has_index, same
 from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type, Undefined, freshened
 
 # The type of a call's result, asked of NumPy itself.
@@ -134,8 +134,9 @@ def _is_any_integer(arg: Arg) -> bool:
     type_ = arg.type
     if isinstance(type_, ListOf):
         type_ = type_.item
-    open_ = isinstance(arg, Value) and isinstance(type_, Numeric) and type_.value is None
-    return open_ and isinstance(type_, Numeric) and type_.kind in "iu"
+    if not isinstance(arg, Value) or not isinstance(type_, Numeric) or type_.kind not in "iu":
+        return False
+    return type_.value is None or has_index(type_.value)
 
 
 def may_run(target: Any) -> bool:

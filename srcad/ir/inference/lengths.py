@@ -15,7 +15,15 @@ from srcad.ir.core import Arg, Const, Display
 from srcad.ir.disjoint import index_parts
 from srcad.ir.inference.elementwise import broadcast
 from srcad.types.numeric import Numeric, Shape, int_type
-from srcad.types.sizes import Extent, at_least, constant_extent, fresh_extent, resolved, same
+from srcad.types.sizes import (
+    Extent,
+    IndexSymbol,
+    at_least,
+    constant_extent,
+    fresh_extent,
+    resolved,
+    same,
+)
 from srcad.types.structures import ListOf, TupleOf, Type
 
 _ZERO, _ONE = constant_extent(0), constant_extent(1)
@@ -91,10 +99,23 @@ def _sliced(length: Extent, parts: Sequence[Arg]) -> Extent:
     if step.constant == -1 and all(_is_none(part) for part in parts[:2]):
         return length
     ends = span(length, parts[0], parts[1]) if step.constant >= 1 else None
+    if ends is None and step == _ONE:
+        return _unknown_slice(resolved(length), parts)
     found = None if ends is None else resolved(ends[1] - ends[0])
     if found is None or (found.terms and step.constant > 1):
         return fresh_extent()
     return found if step.constant == 1 else constant_extent(-(-found.constant // step.constant))
+
+
+def _unknown_slice(length: Extent, parts: Sequence[Arg]) -> Extent:
+    """Return a length of which nothing is known; the same one for equal slices at a loop index."""
+    start, stop = _bound(parts[0], _ZERO), _bound(parts[1], length)
+    if start is None or stop is None:
+        return fresh_extent()
+    index = next((s for e in (start, stop) for s, _ in e.terms if isinstance(s, IndexSymbol)), None)
+    if index is None:
+        return fresh_extent()
+    return index.slices.setdefault((start, stop, length), fresh_extent())
 
 
 def _is_none(arg: Arg) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from srcad.ir.core import Arg, Display, Value
 from srcad.ir.inference.cases import Case, in_case
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import Extent
+from srcad.types.sizes import Extent, has_index
 from srcad.types.structures import ListOf, TupleOf, Type
 
 Lengths = Callable[[Extent], Any]
@@ -114,7 +114,7 @@ def _kind_of_type(type_: Type, lengths: Lengths | None) -> Any:
         shape, value = type_.shape, type_.value
         if shape is None or lengths is None:
             return type_.form, type_.dtype, None if shape is None else len(shape)
-        number = None if value is None else lengths(value)
+        number = None if value is None or has_index(value) else lengths(value)
         return type_.form, type_.dtype, tuple(lengths(e) for e in shape), number
     if isinstance(type_, TupleOf):
         return (tuple, *[_kind_of_type(t, lengths) for t in type_.items])

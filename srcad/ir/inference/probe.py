@@ -32,6 +32,7 @@ from srcad.types.sizes import (
     at_least,
     constant_extent,
     fresh_extent,
+    has_index,
     is_one,
     resolved,
     same,
@@ -186,7 +187,7 @@ def _example_of_type(type_: Type, sizes: Sizes, run: int) -> Any:
     match type_:
         case Numeric():
             assert type_.shape is not None
-            if type_.value is not None:
+            if type_.value is not None and not has_index(type_.value):
                 return _evaluated(type_.value, sizes)
             lengths = tuple(_evaluated(e, sizes) for e in type_.shape)
             return filled(type_, lengths, run)
@@ -208,7 +209,7 @@ def _extents_in(arg: Arg) -> Iterator[Extent]:
 
 def _extents_of_type(type_: Type) -> Iterator[Extent]:
     if isinstance(type_, Numeric):
-        if type_.value is not None:
+        if type_.value is not None and not has_index(type_.value):
             yield resolved(type_.value)
         for extent in type_.shape or ():
             yield resolved(extent)
