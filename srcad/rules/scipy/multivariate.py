@@ -12,6 +12,7 @@ from scipy import special, stats
 from srcad.rules import registry
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
+from srcad.rules.reduction import kept
 from srcad.rules.row import NoPartial
 from srcad.runtime import unbroadcast
 
@@ -286,10 +287,6 @@ registry.add_receiver(stats.multinomial, "scipy.stats.multinomial")
 
 
 # ------------------------------------------------------------------------ entropy, scores
-def _kept(values, axis):
-    return values if axis is None else np.expand_dims(values, axis)
-
-
 def _entropy_samples(f, near):
     p, q = near(0.2, 2.0, 4), near(0.3, 1.5, 4)
     m = near(0.2, 2.0, 4, 3)
@@ -301,7 +298,7 @@ def entropy(y_bar, y, pk, qk=None, base=None, axis=0):
     total = np.sum(pk, axis=axis, keepdims=True)
     p = pk / total
     unit = 1.0 if base is None else 1.0 / math.log(base)
-    g, s = _kept(y_bar, axis), _kept(y, axis)
+    g, s = kept(y_bar, pk, axis, False), kept(y, pk, axis, False)
     if qk is None:
         return -g * (unit * np.log(p) + s) / total, None
     whole = np.sum(qk, axis=axis, keepdims=True)
@@ -337,14 +334,14 @@ def _positive_samples(f, near):
 def gmean(y_bar, y, a, axis=0):
     if may_be_complex(a):
         return REAL_ONLY
-    return _kept(y_bar * y, axis) / (_count(a, axis) * a)
+    return kept(y_bar * y, a, axis, False) / (_count(a, axis) * a)
 
 
 @adjoint(stats.hmean, active=("a",), samples=_positive_samples)
 def hmean(y_bar, y, a, axis=0):
     if may_be_complex(a):
         return REAL_ONLY
-    return _kept(y_bar * y * y, axis) / (_count(a, axis) * a * a)
+    return kept(y_bar * y * y, a, axis, False) / (_count(a, axis) * a * a)
 
 
 def _power_samples(f, near):
@@ -356,7 +353,7 @@ def _power_samples(f, near):
 def pmean(y_bar, y, a, p, *, axis=0):
     if may_be_complex(a):
         return REAL_ONLY
-    return _kept(y_bar * y ** (1 - p), axis) * a ** (p - 1) / _count(a, axis)
+    return kept(y_bar * y ** (1 - p), a, axis, False) * a ** (p - 1) / _count(a, axis)
 
 
 def _moment_samples(f, v, m):
@@ -372,7 +369,7 @@ def sem(y_bar, y, a, axis=0, ddof=1):
     if may_be_complex(a):
         return REAL_ONLY
     count = _count(a, axis)
-    return _kept(y_bar / y, axis) * _centred(a, axis) / ((count - ddof) * count)
+    return kept(y_bar / y, a, axis, False) * _centred(a, axis) / ((count - ddof) * count)
 
 
 def _standardised(y_bar, a, axis, order, factor):
@@ -383,7 +380,7 @@ def _standardised(y_bar, a, axis, order, factor):
     low = np.mean(z ** (order - 1), axis=axis, keepdims=True)
     moment = np.mean(z**order, axis=axis, keepdims=True)
     by_z = z ** (order - 1) - low - moment * z
-    return _kept(y_bar, axis) * (order * factor / count) * by_z / sigma
+    return kept(y_bar, a, axis, False) * (order * factor / count) * by_z / sigma
 
 
 def _bias_samples(f, v, m):

@@ -12,6 +12,7 @@ from scipy import special, stats
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, derivative, nondifferentiable
+from srcad.rules.reduction import kept
 from srcad.rules.row import NoPartial
 from srcad.rules.scipy.special_elementary import boxcox as boxcox_rule
 from srcad.runtime import unbroadcast
@@ -30,10 +31,6 @@ nondifferentiable(stats.rankdata)
 def mode(y_bar, y, a, axis=0):
     """Which numbers are equal decides on it, so that it has no derivative where any are."""
     return _MODE
-
-
-def _kept(values, axis):
-    return values if axis is None else np.expand_dims(values, axis)
 
 
 def _count(a, axis):
@@ -58,7 +55,7 @@ def moment(y_bar, y, a, order=1, axis=0, *, center=None):
         return _ORDERS
     if order == 0:
         return 0.0 * a
-    factor = _kept(y_bar, axis) * (order / _count(a, axis))
+    factor = kept(y_bar, a, axis, False) * (order / _count(a, axis))
     if center is not None:
         return factor * (a - center) ** (order - 1)
     power = _centred(a, axis) ** (order - 1)
@@ -133,7 +130,7 @@ def trim_mean(y_bar, y, a, proportiontocut, axis=0):
         return REAL_ONLY
     if np.ndim(a) == 0:
         return _AXES
-    return _kept(y_bar, axis) * trim_weights(a, proportiontocut, axis)
+    return kept(y_bar, a, axis, False) * trim_weights(a, proportiontocut, axis)
 
 
 def _range_samples(f, v, m, array):
@@ -149,7 +146,7 @@ def iqr(y_bar, y, x, axis=None, rng=(25, 75), scale=1.0, *, interpolation="linea
         return _LINEAR
     if np.ndim(x) == 0:
         return _AXES
-    return _kept(y_bar, axis) * range_weights(x, axis, rng, scale)
+    return kept(y_bar, x, axis, False) * range_weights(x, axis, rng, scale)
 
 
 def _distance_samples(f, v, w, array):
@@ -202,10 +199,12 @@ def pearsonr(result_bar, result, x, y, *, alternative="two-sided", axis=0):
     x_size = np.sqrt(np.sum(x_line * x_line, axis=axis, keepdims=True))
     y_size = np.sqrt(np.sum(y_line * y_line, axis=axis, keepdims=True))
     first, second = x_line / x_size, y_line / y_size
-    r = _kept(result[0], axis)
-    g = 0.0 * r if result_bar[0] is None else _kept(result_bar[0], axis)
+    r = kept(result[0], x, axis, False)
+    g = 0.0 * r if result_bar[0] is None else kept(result_bar[0], x, axis, False)
     if result_bar[1] is not None:
-        g = g + _kept(result_bar[1], axis) * _by_correlation(r, _count(x, axis), alternative)
+        g = g + kept(result_bar[1], x, axis, False) * _by_correlation(
+            r, _count(x, axis), alternative
+        )
     x_bar = g * (second - r * first) / x_size
     y_bar = g * (first - r * second) / y_size
     return unbroadcast(x_bar, x), unbroadcast(y_bar, y)
