@@ -71,7 +71,7 @@ def _run(
 # Generated functions in pickles.
 
 
-def generated_parts(function: FunctionType) -> tuple[Any, ...]:
+def generated_parts(function: Any) -> tuple[Any, ...]:
     """Return the arguments of `reloaded` for a generated function; modules are named."""
     space, file = function.__globals__, function.__code__.co_filename
     modules: dict[str, str] = {}

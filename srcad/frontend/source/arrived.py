@@ -13,6 +13,7 @@ import linecache
 import os
 import weakref
 from collections import OrderedDict
+from functools import partial
 from types import CodeType
 
 from srcad.frontend.source.code import nested_codes
@@ -69,9 +70,14 @@ def _located(code: CodeType, file: str, text: str) -> CodeType:
     made = _renamed(code, name)
     lines = _SHOWN.get(name, lines)
     for one in (made, *nested_codes(made)):
-        key = id(one)
-        _LINES[key] = (weakref.ref(one, lambda _, key=key: _LINES.pop(key, None)), lines)
+        _LINES[id(one)] = (weakref.ref(one, partial(_forget, id(one))), lines)
     return made
+
+
+def _forget(key: int, dead: weakref.ref[CodeType]) -> None:
+    known = _LINES.get(key)
+    if known is not None and known[0] is dead:
+        del _LINES[key]
 
 
 def _renamed(code: CodeType, name: str) -> CodeType:

@@ -140,7 +140,8 @@ def is_sent_by_name(value: Any) -> bool:
     if module == "__main__" or not is_found_by_name(value):
         return False
     for library in _BY_VALUE:
-        registered = getattr(sys.modules.get(library), "list_registry_pickle_by_value", tuple)()
+        listing: Any = getattr(sys.modules.get(library), "list_registry_pickle_by_value", tuple)
+        registered: Iterable[str] = listing()
         if any(f"{module}.".startswith(f"{name}.") for name in registered):
             return False
     return True
