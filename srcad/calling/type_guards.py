@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from srcad.arguments.request import Request
 from srcad.arguments.aliasing import argument_memory, backward_axes
+from srcad.arguments.request import Request
 from srcad.arguments.signature import is_number
 from srcad.calling.conditions import Conditions, guarded_code
 from srcad.startup.identifiers import quoted
