@@ -233,6 +233,7 @@ def _is_proved(function: FunctionType) -> bool:
 
 # ------------------------------------------------------------------------- reaching
 _PLAIN = (int, float, complex, str, bytes, type(None), BuiltinFunctionType, np.generic, np.ufunc)
+_LEAVES = frozenset({bool, int, float, complex, str, bytes, type(None), np.float64})
 
 
 def functions_reached(roots: Iterable[Any]) -> list[FunctionType]:
@@ -264,7 +265,7 @@ def _parts(value: Any) -> Iterable[Any]:
         return () if _is_left_out(value) else (*vars(value).values(), *value.__bases__)
     if is_instance(value, ModuleType):
         return () if value.__name__ in sys.modules else tuple(vars(value).values())
-    if isinstance(value, Pickled):
+    if is_instance(value, Pickled):
         return () if is_sent_by_name(value) else _arguments(value)
     if is_instance(value, np.ndarray):
         return value.ravel().tolist() if value.dtype.hasobject else ()
@@ -289,11 +290,11 @@ def _parts_of_function(function: FunctionType) -> Iterator[Any]:
 
 
 def _parts_of_object(value: Any) -> Iterator[Any]:
+    if is_instance(value, list | tuple | set | frozenset):
+        yield from (item for item in value if type(item) not in _LEAVES)
+    elif is_instance(value, dict):
+        yield from (item for item in dict.values(value) if type(item) not in _LEAVES)
     match value:
-        case list() | tuple() | set() | frozenset():
-            yield from value
-        case dict():
-            yield from value.values()
         case MethodType() | staticmethod() | classmethod():
             yield value.__func__
             yield getattr(value, "__self__", None)
