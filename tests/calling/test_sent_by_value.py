@@ -104,12 +104,17 @@ GRADIENTS = {
     "module partial": (srcad.grad(functools.partial(model.cubes)), (x,)),
     "module value": (srcad.value_and_grad(model.cubes), (x,)),
     "module hvp": (srcad.hvp(model.cubes), (x, x)),
+    "module hessian": (srcad.hessian(model.cubes), (x,)),
+    "module elementwise": (srcad.elementwise_grad(model.cubes), (x,)),
+    "module twice": (srcad.elementwise_grad(srcad.grad(model.cubes)), (x,)),
     "main": (srcad.grad(loss), (x,)),
     "main value": (srcad.value_and_grad(loss), (x,)),
     "main hessian": (srcad.hessian(loss), (x,)),
     "main jacobian": (srcad.jacobian(helper), (x,)),
     "main hvp": (srcad.hvp(loss), (x, x)),
     "main captured": (srcad.grad(loss, wrt="rate"), (x,)),
+    "main twice": (srcad.elementwise_grad(srcad.grad(loss)), (x,)),
+    "main finite": (srcad.grad(loss, check_finite=True), (x,)),
     "main decorated": (srcad.grad(doubled), (x,)),
     "main partial": (srcad.grad(functools.partial(scaled, 3.0)), (x,)),
     "main method": (srcad.grad(Model(2.0, helper).loss), (x,)),
@@ -133,6 +138,21 @@ def through_joblib(names):
     tasks = [GRADIENTS[n] for n in names]
     return Parallel(n_jobs=2)(delayed(g)(*args) for g, args in tasks)
 
+def counted(task):
+    return call(task), task[0].cache_info().compilations
+
+def through_one_worker(names):
+    # Each gradient is sent 50 times, and compiled once.
+    from joblib.externals.loky import get_reusable_executor
+    results = []
+    with get_reusable_executor(max_workers=1) as worker:
+        for name in names:
+            found, counts = zip(*worker.map(counted, [GRADIENTS[name]] * 50))
+            assert set(map(bits, found)) == {bits(found[0])}
+            assert set(counts) == {1}, counts
+            results.append(found[0])
+    return results
+
 def call(task):
     return task[0](*task[1])
 
@@ -141,7 +161,8 @@ def through_spawn(names):
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.map(call, [GRADIENTS[n] for n in names])
 
-WAYS = {"pickle": through_pickle, "joblib": through_joblib, "spawn": through_spawn}
+WAYS = {"pickle": through_pickle, "joblib": through_joblib, "spawn": through_spawn,
+        "one worker": through_one_worker}
 
 if __name__ == "__main__":
     way, *names = sys.argv[1:]
@@ -212,7 +233,8 @@ def test_cloudpickle_into_process_without_script_compiles_once(run, tmp_path, na
     assert run("-c", WORKER, given=sent).decode() == "end\n"
 
 
-WAYS = {"pickle": BY_NAME, "joblib": NAMES, "spawn": BY_NAME}
+ONCE = ["module", "main", "main method", "main partial", "lambda", "closure"]
+WAYS = {"pickle": BY_NAME, "joblib": NAMES, "spawn": BY_NAME, "one worker": ONCE}
 
 
 @pytest.mark.parametrize("way", some(WAYS, 0))
