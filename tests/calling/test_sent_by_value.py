@@ -14,6 +14,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -450,6 +451,23 @@ def test_pullback_pickled_into_other_process(run):
     _, back = srcad.pullback(lambda x: x * x, 3.0)
 
     assert run("-c", BACK, given=pickle.dumps(back)).decode().split() == ["SeedError", "(12.0,)"]
+
+
+def test_pullback_of_ordered_dict_pickled():
+    _, back = srcad.pullback(lambda d: d["a"] * d["b"], OrderedDict(a=2.0, b=3.0))
+
+    again = pickle.loads(pickle.dumps(back))
+
+    assert again(1.0) == back(1.0) == (OrderedDict(a=3.0, b=2.0),)
+
+
+def test_pullback_with_check_finite_pickled():
+    _, back = srcad.pullback(lambda x: np.sum(np.sqrt(x)), np.array([1.0, 0.0]), check_finite=True)
+
+    again = pickle.loads(pickle.dumps(back))
+
+    with pytest.raises(srcad.errors.NonFiniteError, match="is Inf"):
+        again(1.0)
 
 
 def test_instance_slots_and_containers_reached(tmp_path):

@@ -17,6 +17,7 @@ from srcad.backends.python.emitter import Emitted, emit
 from srcad.ir.core import Function, Location
 from srcad.startup.identifiers import printable
 from srcad.startup.locks import lock
+from srcad.startup.short_tracebacks import on_purpose
 
 # Written text as a callable, and the text where tracebacks and debuggers look for it.
 
@@ -72,7 +73,15 @@ def _run(
 
 
 def generated_parts(function: Any) -> tuple[Any, ...]:
-    """Return the arguments of `reloaded` for a generated function; modules are named."""
+    """Return the arguments of `reloaded` for a generated function; modules are named.
+
+    Raises
+    ------
+    TypeError
+        It is no generated function: a derivative with effects is evaluated if it is checked.
+    """
+    if not isinstance(function, FunctionType):
+        raise on_purpose(TypeError("cannot pickle a pullback that is evaluated op by op"))
     space, file = function.__globals__, function.__code__.co_filename
     modules: dict[str, str] = {}
     objects: dict[str, Any] = {}

@@ -65,10 +65,9 @@ def interned(code: CodeType, file: str, text: str) -> CodeType:
 
 def _located(code: CodeType, file: str, text: str) -> CodeType:
     """Return the code, and all code inside it, with a file name and the lines of the text."""
-    lines = io.StringIO(text).readlines()
-    name = _shown_name(file, text, lines)
+    name = _shown_name(file, text)
     made = _renamed(code, name)
-    lines = _SHOWN.get(name, lines)
+    lines = linecache.getlines(name)
     for one in (made, *nested_codes(made)):
         _LINES[id(one)] = (weakref.ref(one, partial(_forget, id(one))), lines)
     return made
@@ -85,8 +84,9 @@ def _renamed(code: CodeType, name: str) -> CodeType:
     return code.replace(co_filename=name, co_consts=constants)
 
 
-def _shown_name(file: str, text: str, lines: list[str]) -> str:
-    """Return a file name under which `linecache` has these lines from now on."""
+def _shown_name(file: str, text: str) -> str:
+    """Return a file name under which `linecache` has the text from now on."""
+    lines = io.StringIO(text).readlines()
     linecache.checkcache(file)
     here = linecache.getlines(file)
     if here and here != lines:
