@@ -212,7 +212,7 @@ def run(tmp_path):
     library = tmp_path / "library"
     library.mkdir()
     (library / "model.py").write_text(MODULE)
-    path = os.pathsep.join([str(ROOT), str(library)])
+    path = os.pathsep.join([str(ROOT), str(library), os.environ.get("PYTHONPATH", "")])
 
     def run(*args, given=b""):
         done = subprocess.run([sys.executable, *map(str, args)], capture_output=True, input=given,
@@ -240,6 +240,8 @@ WAYS = {"pickle": BY_NAME, "joblib": NAMES, "spawn": BY_NAME, "one worker": ONCE
 
 @pytest.mark.parametrize("way", some(WAYS, 0))
 def test_gradients_of_script_in_other_processes(run, tmp_path, way):
+    if way in ("joblib", "one worker"):
+        pytest.importorskip("joblib")
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
 
@@ -247,6 +249,7 @@ def test_gradients_of_script_in_other_processes(run, tmp_path, way):
 
 
 # ------------------------------------------------------------------ in this process
+BYTES_OF_12 = np.float64(12.0).tobytes()
 COUNT = iter(range(10**6))
 
 
@@ -451,6 +454,25 @@ def test_pullback_pickled_into_other_process(run):
     _, back = srcad.pullback(lambda x: x * x, 3.0)
 
     assert run("-c", BACK, given=pickle.dumps(back)).decode().split() == ["SeedError", "(12.0,)"]
+
+
+def test_data_class_made_in_function(run, tmp_path):
+    module = main_module(tmp_path, """
+        import dataclasses
+
+        @dataclasses.dataclass
+        class Scale:
+            by: float
+
+            def of(self, x):
+                return self.by * x
+
+        def f(x):
+            return Scale(3.0).of(x) * x
+    """)  # fmt: skip
+    pickled = {"f": (cloudpickle.dumps((srcad.grad(module.f), (2.0,))), ("<f8", (), BYTES_OF_12))}
+
+    assert run("-c", WORKER, given=pickle.dumps(pickled)).decode() == "end\n"
 
 
 def test_pullback_of_ordered_dict_pickled():

@@ -41,7 +41,7 @@ def interned(code: CodeType, file: str, text: str) -> CodeType:
     code : CodeType
         What was unpickled; it is not changed.
     file, text : str
-        The file of its function where it was pickled, and the text of that whole file.
+        The file of its function where it was pickled, and the text of that whole file, or ''.
 
     Returns
     -------
@@ -65,6 +65,8 @@ def interned(code: CodeType, file: str, text: str) -> CodeType:
 
 def _located(code: CodeType, file: str, text: str) -> CodeType:
     """Return the code, and all code inside it, with a file name and the lines of the text."""
+    if not text:
+        return _renamed(code, file)
     name = _shown_name(file, text)
     made = _renamed(code, name)
     lines = linecache.getlines(name)

@@ -158,7 +158,7 @@ def is_found_by_name(value: Any) -> bool:
 def texts_of(roots: Iterable[Any]) -> tuple[Text, ...]:
     """Return file, text, and the names and lines of the functions that are sent by value.
 
-    A function without a proved text has none on arrival, either.
+    The text is empty for functions of which there is none, as for methods of data classes.
 
     Raises
     ------
@@ -169,10 +169,10 @@ def texts_of(roots: Iterable[Any]) -> tuple[Text, ...]:
     for function in functions_reached(roots):
         _refuse_ruled(function)
         try:
-            source = definition(function)
+            text = _joined(definition(function).lines)
         except SrcadError:
-            continue
-        functions = found.setdefault((source.file, _joined(source.lines)), {})
+            text = ""
+        functions = found.setdefault((function.__code__.co_filename, text), {})
         functions[_key(function)] = None
     return tuple((file, text, tuple(keys)) for (file, text), keys in found.items())
 
@@ -214,6 +214,7 @@ def locate(roots: Iterable[Any], texts: Sequence[Text]) -> None:
         return
     for function in functions_reached(roots):
         sent = [(file, text) for file, text, keys in texts if _key(function) in keys]
+        sent.sort(key=lambda one: not one[1])
         if not sent or is_found_by_name(function) or lines_of_arrived(function.__code__):
             continue
         code = function.__code__
