@@ -332,6 +332,20 @@ def test_two_cells_with_functions_of_same_name_and_line(tmp_path):
     assert gradient(3.0) == 33.0
 
 
+def test_class_of_this_process_keeps_source(tmp_path, monkeypatch):
+    module = main_module(tmp_path, """
+        class Model:
+            def loss(self, x):
+                return x * x
+    """)  # fmt: skip
+    monkeypatch.setitem(sys.modules, "__main__", module)
+    gradient = srcad.grad(module.Model().loss)
+
+    again = sent(gradient)
+
+    assert again(3.0) == srcad.grad(module.Model().loss)(3.0) == gradient(3.0) == 6.0
+
+
 def test_text_that_does_not_compile_to_code_refused(tmp_path):
     module = main_module(tmp_path, "def f(x):\n    return x * 12345\n")
     pickled = cloudpickle.dumps(srcad.grad(module.f))
@@ -355,6 +369,25 @@ def test_function_with_rule_refused(tmp_path):
 
     with pytest.raises(srcad.errors.RuleError, match="has a rule"):
         cloudpickle.dumps(srcad.grad(lambda x: f(x)))
+
+
+def ruled_in_script(x):
+    return x * x
+
+
+def test_rule_of_script_for_function_of_module_refused(tmp_path):
+    module = main_module(tmp_path, """
+        import srcad
+
+        def register(function):
+            @srcad.rules.derivative(function)
+            def rule(x):
+                return 7.0
+    """)  # fmt: skip
+    module.register(ruled_in_script)
+
+    with pytest.raises(srcad.errors.RuleError, match="'ruled_in_script' .* has a rule"):
+        cloudpickle.dumps(srcad.grad(lambda x: ruled_in_script(x)))
 
 
 def test_function_of_absent_module_located(tmp_path, monkeypatch):

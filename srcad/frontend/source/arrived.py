@@ -20,6 +20,7 @@ from srcad.frontend.source.code import nested_codes
 from srcad.startup.locks import lock
 
 MOST_CODES = 512
+FILE_OF_SENT = "<dynamic-code>"  # the file name that cloudpickle gives to code
 
 _LOCK = lock()
 _INTERNED: OrderedDict[tuple[str, str, CodeType], CodeType] = OrderedDict()

@@ -20,7 +20,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from srcad.errors import SourceChangedError, SourceUnavailableError, SrcadError
-from srcad.frontend.source.arrived import lines_of_arrived, yield_to_file
+from srcad.frontend.source.arrived import FILE_OF_SENT, lines_of_arrived, yield_to_file
 from srcad.frontend.source.code import called_as_methods, fingerprint, is_among, lines_of
 from srcad.frontend.source.text import (
     Candidate,
@@ -299,9 +299,6 @@ def _arrived_with(function: FunctionType, lines: list[str]) -> SourceUnavailable
 _MAGICS = {"<timed exec>": "%%time", "<magic-timeit>": "%%timeit"}
 
 
-_BY_VALUE = "<dynamic-code>"  # cloudpickle names the files of functions so
-
-
 def _no_text(code: CodeType) -> SourceUnavailableError:
     sentence = f"the source of {quoted(code.co_name)} is not available"
     magic = _MAGICS.get(code.co_filename)
@@ -312,7 +309,7 @@ def _no_text(code: CodeType) -> SourceUnavailableError:
             help=f"define {quoted(code.co_name)} in a cell without {magic}, "
             "and time the call of it",
         )
-    if code.co_filename == _BY_VALUE:
+    if code.co_filename == FILE_OF_SENT:
         return SourceUnavailableError(
             sentence,
             why="the function was sent to this process by value, and its text was not.",

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from srcad.errors import RuleError, SourceUnavailableError, SrcadError
-from srcad.frontend.source.arrived import interned, lines_of_arrived
+from srcad.frontend.source.arrived import FILE_OF_SENT, interned, lines_of_arrived
 from srcad.frontend.source.code import nested_codes
 from srcad.frontend.source.definition import definition
 from srcad.ir.core import Location
@@ -163,28 +163,31 @@ def texts_of(roots: Iterable[Any]) -> tuple[Text, ...]:
     Raises
     ------
     RuleError
-        One of them has a rule: the rule would not be known on arrival.
+        One of the functions has a rule that would not be known on arrival.
     """
     found: dict[tuple[str, str], dict[tuple[str, int], None]] = {}
-    for function in functions_reached(roots):
-        _refuse_ruled(function)
-        try:
-            text = _joined(definition(function).lines)
-        except SrcadError:
-            text = ""
-        functions = found.setdefault((function.__code__.co_filename, text), {})
-        functions[_key(function)] = None
+    for value in values_reached(roots):
+        if is_instance(value, _FUNCTIONS):
+            _refuse_ruled(value)
+        if _is_sent_by_value(value):
+            try:
+                text = _joined(definition(value).lines)
+            except SrcadError:
+                text = ""
+            found.setdefault((value.__code__.co_filename, text), {})[_key(value)] = None
     return tuple((file, text, tuple(keys)) for (file, text), keys in found.items())
 
 
-def _refuse_ruled(function: FunctionType) -> None:
+def _refuse_ruled(function: Any) -> None:
     rule = registry.lookup(function)
     if rule is None or rule.shipped:
+        return
+    if not _is_sent_by_value(function) and module_of(rule.function) != "__main__":
         return
     raise RuleError(
         f"cannot send {function.__name__!r} to another process: it has a rule",
         where=rule.place,
-        why="a function that is sent by value arrives as another function, without the rule.",
+        why="the other process does not run the statement that registers the rule.",
         help="put the function and its rule into a module that the other process imports",
     )
 
@@ -212,12 +215,14 @@ def locate(roots: Iterable[Any], texts: Sequence[Text]) -> None:
     """Give the functions that arrived by value their texts, and one code object for equal ones."""
     if not texts:
         return
-    for function in functions_reached(roots):
+    for function in filter(_is_sent_by_value, values_reached(roots)):
         sent = [(file, text) for file, text, keys in texts if _key(function) in keys]
         sent.sort(key=lambda one: not one[1])
-        if not sent or is_found_by_name(function) or lines_of_arrived(function.__code__):
-            continue
         code = function.__code__
+        if not sent or lines_of_arrived(code) is not None:
+            continue
+        if code.co_filename != FILE_OF_SENT and is_found_by_name(function):
+            continue  # a function of this process
         for file, text in sent:
             function.__code__ = interned(code, file, text)
             if len(sent) == 1 or _is_proved(function):
@@ -233,13 +238,13 @@ def _is_proved(function: FunctionType) -> bool:
 
 
 # ------------------------------------------------------------------------- reaching
-_PLAIN = (int, float, complex, str, bytes, type(None), BuiltinFunctionType, np.generic, np.ufunc)
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, np.ufunc)
+_PLAIN = (int, float, complex, str, bytes, type(None), np.generic)
 _LEAVES = frozenset({bool, int, float, complex, str, bytes, type(None), np.float64})
 
 
-def functions_reached(roots: Iterable[Any]) -> list[FunctionType]:
-    """Return the functions sent by value that objects hold, or that such functions name."""
-    found: list[FunctionType] = []
+def values_reached(roots: Iterable[Any]) -> Iterator[Any]:
+    """Yield objects with everything that they hold, and that functions sent by value name."""
     seen: dict[int, Any] = {}
     pending = list(roots)
     while pending:
@@ -247,10 +252,13 @@ def functions_reached(roots: Iterable[Any]) -> list[FunctionType]:
         if is_instance(value, _PLAIN) or id(value) in seen:
             continue
         seen[id(value)] = value
-        if is_instance(value, FunctionType) and not _is_left_out(value):
-            found.append(value)
+        yield value
         pending += _parts(value)
-    return found
+
+
+def _is_sent_by_value(value: Any) -> bool:
+    """Return True for a function of the user's that cloudpickle sends by value."""
+    return is_instance(value, FunctionType) and not _is_left_out(value)
 
 
 def _is_left_out(value: Any) -> bool:
@@ -260,8 +268,8 @@ def _is_left_out(value: Any) -> bool:
 
 def _parts(value: Any) -> Iterable[Any]:
     """Return the objects that one holds, as far as functions may be among them."""
-    if is_instance(value, FunctionType):
-        return () if _is_left_out(value) else _parts_of_function(value)
+    if is_instance(value, _FUNCTIONS):
+        return _parts_of_function(value) if _is_sent_by_value(value) else ()
     if is_instance(value, type):
         return () if _is_left_out(value) else (*vars(value).values(), *value.__bases__)
     if is_instance(value, ModuleType):
@@ -281,7 +289,7 @@ def _arguments(value: Pickled) -> Iterable[Any]:
         return ()
 
 
-def _parts_of_function(function: FunctionType) -> Iterator[Any]:
+def _parts_of_function(function: Any) -> Iterator[Any]:
     for code in (function.__code__, *nested_codes(function.__code__)):
         yield from map(function.__globals__.get, code.co_names)
     yield from (c.cell_contents for c in function.__closure__ or () if is_filled(c))
