@@ -263,7 +263,8 @@ def _is_sent_by_value(value: Any) -> bool:
 
 def _is_left_out(value: Any) -> bool:
     """Return True for functions and classes that are sent by name, and for those of srcad."""
-    return module_of(value).partition(".")[0] == registry.PACKAGE or is_sent_by_name(value)
+    package = module_of(value).partition(".")[0]
+    return package in ("builtins", registry.PACKAGE) or is_sent_by_name(value)
 
 
 def _parts(value: Any) -> Iterable[Any]:
