@@ -357,10 +357,17 @@ def test_text_that_does_not_compile_to_code_refused(tmp_path):
 
 
 def test_function_sent_without_derivative_error_says_so(tmp_path):
-    f = sent(main_module(tmp_path, "def f(x):\n    return x * x\n").f)
+    f = sent(main_module(tmp_path, "def f(x):\n    return x * 31\n").f)
 
     with pytest.raises(srcad.errors.SourceUnavailableError, match="send the derivative"):
         srcad.grad(f)(3.0)
+
+
+def test_function_sent_after_its_derivative_is_read(tmp_path):
+    f = main_module(tmp_path, "def f(x):\n    return x * 37\n").f
+    sent(srcad.grad(f))
+
+    assert srcad.grad(sent(f))(3.0) == 37.0
 
 
 def test_function_with_rule_refused(tmp_path):

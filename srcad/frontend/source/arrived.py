@@ -34,6 +34,17 @@ def lines_of_arrived(code: CodeType) -> list[str] | None:
     return known[1] if known is not None and known[0]() is code else None
 
 
+def lines_of_equal(code: CodeType) -> list[str]:
+    """Return the lines of an equal code object that has its text; [] if there is none.
+
+    cloudpickle replaces the methods of a class on each arrival; another thread may read them
+    before they have their text.
+    """
+    with _LOCK:
+        equal = next((known for known in _INTERNED.values() if known == code), None)
+    return [] if equal is None else lines_of_arrived(equal) or []
+
+
 def interned(code: CodeType, file: str, text: str) -> CodeType:
     """Return the code object that stands for all equal ones that arrived with the same text.
 

@@ -20,7 +20,12 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from srcad.errors import SourceChangedError, SourceUnavailableError, SrcadError
-from srcad.frontend.source.arrived import FILE_OF_SENT, lines_of_arrived, yield_to_file
+from srcad.frontend.source.arrived import (
+    FILE_OF_SENT,
+    lines_of_arrived,
+    lines_of_equal,
+    yield_to_file,
+)
 from srcad.frontend.source.code import called_as_methods, fingerprint, is_among, lines_of
 from srcad.frontend.source.text import (
     Candidate,
@@ -179,6 +184,8 @@ def _found(function: FunctionType) -> Source:
 
 def _lines(code: CodeType, space: dict[str, Any]) -> list[str]:
     lines = lines_of_arrived(code) or linecache.getlines(code.co_filename, space)
+    if not lines and code.co_filename == FILE_OF_SENT:
+        lines = lines_of_equal(code)
     if not lines:
         interactive = getattr(linecache, "_getlines_from_code", None)  # the prompt of 3.13
         lines = interactive(code) if interactive is not None else []

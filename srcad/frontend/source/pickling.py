@@ -303,6 +303,7 @@ def _parts_of_object(value: Any) -> Iterator[Any]:
     if is_instance(value, list | tuple | set | frozenset):
         yield from (item for item in value if type(item) not in _LEAVES)
     elif is_instance(value, dict):
+        yield from (key for key in dict.keys(value) if type(key) not in _LEAVES)
         yield from (item for item in dict.values(value) if type(item) not in _LEAVES)
     match value:
         case MethodType() | staticmethod() | classmethod():
