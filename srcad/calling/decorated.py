@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, TypeVar, overload
@@ -16,6 +15,12 @@ from srcad.calling.patterns import Failure
 from srcad.calling.products import Product
 from srcad.calling.quiet import run_with_retry
 from srcad.calling.showing import Code, signature_of, text_of
+from srcad.frontend.source.pickling import (
+    Pickled,
+    functions_are_sent_by_value,
+    is_found_by_name,
+    is_sent_by_name,
+)
 from srcad.startup.records import replace
 from srcad.startup.short_tracebacks import short_traceback
 from srcad.types.reading import looked_up, namespace
@@ -58,7 +63,7 @@ class _Product(_Derivative):
             return made
 
 
-class Decorated(Generic[P, R]):
+class Decorated(Pickled, Generic[P, R]):
     """A function that is still itself, with what a decorator adds: called, shown and pickled so."""
 
     __slots__ = ("__call__", "__dict__", "__weakref__", "function")
@@ -87,6 +92,9 @@ class Decorated(Generic[P, R]):
         """The signature of the function."""
         return signature_of(self.function)
 
+    def _constructor_arguments(self) -> tuple[Any, ...]:
+        return self._made_of(self.function)
+
     def _made_of(self, function: Any) -> tuple[Any, ...]:
         """Return the constructor arguments of an object like this one for another function."""
         return (function,)
@@ -98,10 +106,10 @@ class Decorated(Generic[P, R]):
         return type(self)(*self._made_of(self.function.__get__(instance, owner)))
 
     def __reduce__(self) -> Any:
-        function = self.function
-        if isinstance(function, FunctionType) and _is_found_again(self, function):
-            return str(function.__qualname__)
-        return type(self), self._made_of(function)
+        by_name = is_sent_by_name if functions_are_sent_by_value() else is_found_by_name
+        if isinstance(self.function, FunctionType) and by_name(self):
+            return str(self.function.__qualname__)
+        return super().__reduce__()
 
 
 class Differentiable(Decorated[P, R]):
@@ -238,11 +246,3 @@ class Differentiable(Decorated[P, R]):
         """Return a report on the compilation: see `srcad.inspect`."""
         with short_traceback():
             return inspection(self.function, self.request, args, kwargs)
-
-
-def _is_found_again(made: object, function: FunctionType) -> bool:
-    """Return True if an object is found under the module and the qualified name of a function."""
-    found: Any = sys.modules.get(function.__module__)
-    for part in function.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found is made

@@ -18,6 +18,7 @@ from srcad.arguments.request import Request
 from srcad.arguments.signature import described_parts
 from srcad.calling.quiet import current_form
 from srcad.errors import NonFiniteError
+from srcad.frontend.source.pickling import Pickled
 from srcad.ir.core import Arg, Call, Const, Display, Function, Value
 from srcad.ir.evaluate import Env, argument_value, evaluate_by, run_call
 from srcad.ir.text import Printer, target_name
@@ -98,12 +99,9 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
                 look.judge(found, again(lambda first: first(*directions), found))
                 return _requested(found, look.request)
 
-        def back(*seed: Any) -> Any:
-            with short_traceback():
-                gradients = answer[1](*seed)
-                found = whole(answer), gradients
-                look.judge(found, again(lambda first: (whole(first), first[1](*seed)), found))
-                return gradients
+        def judge(gradients: Any, seed: tuple[Any, ...]) -> None:
+            found = whole(answer), gradients
+            look.judge(found, again(lambda first: (whole(first), first[1](*seed)), found))
 
         def whole(found: Any) -> Any:
             """Return the whole result of the function."""
@@ -114,9 +112,41 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
         if look.request.mode == "pullback":
             found = whole(answer), ()
             look.judge(found, again(lambda first: (whole(first), ()), found))
+            back = CheckedBack(answer[1], look.request, look.name, judge)
             return (answer[0], back, *answer[2:])
         look.judge(answer, again(lambda first: first, answer))
         return _requested(answer, look.request)
+
+
+class CheckedBack(Pickled):
+    """A pullback that raises if a cotangent is not finite.
+
+    `judge` names the line that made it.  It is not pickled: an unpickled one raises without a line.
+    """
+
+    __slots__ = ("__weakref__", "_back", "_judge", "_name", "_request")
+
+    def __init__(
+        self,
+        back: Run,
+        request: Request,
+        name: str,
+        judge: Callable[[Any, tuple[Any, ...]], None] | None = None,
+    ) -> None:
+        self._back, self._request, self._name, self._judge = back, request, name, judge
+
+    def __call__(self, *seed: Any) -> Any:
+        """Return the cotangents of the arguments for a cotangent of the value."""
+        with short_traceback():
+            gradients = self._back(*seed)
+            if self._judge is None:
+                _Origins(self._name, {}, ()).judge((), gradients, self._request)
+            else:
+                self._judge(gradients, seed)
+            return gradients
+
+    def _constructor_arguments(self) -> tuple[Any, ...]:
+        return self._back, self._request, self._name
 
 
 def _value_and_gradients(answer: Any, request: Request) -> tuple[Any, Any]:

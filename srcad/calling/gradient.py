@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 
 import numpy as np
 
+import srcad.modes.nested  # noqa: F401 - functions may call derivatives that were unpickled
 from srcad.arguments.aliasing import overlapping
 from srcad.arguments.request import (
     Parameter,
@@ -46,6 +47,7 @@ from srcad.errors import SourceUnavailableError, SrcadError
 from srcad.exporting import module
 from srcad.frontend.domain.guards import Guard
 from srcad.frontend.source.definition import definition
+from srcad.frontend.source.pickling import Pickled
 from srcad.modes.registry import MODES
 from srcad.pipeline import Compiled, compiled, compiled_for_types
 from srcad.startup.records import replace
@@ -224,7 +226,7 @@ def family_of(function: Any, request: Request, parameters: tuple[Parameter, ...]
     return record.family(function, asked, how, parameters, compile_entry)
 
 
-class Gradient(Generic[P, R]):
+class Gradient(Pickled, Generic[P, R]):
     """A derivative of a function: a callable that compiles itself for the arguments it gets.
 
     It is made by `srcad.grad`, `srcad.value_and_grad` and `srcad.elementwise_grad`.  Its types are
@@ -335,8 +337,8 @@ class Gradient(Generic[P, R]):
         """Describe the derivative in one line."""
         return self.function, self.request
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.given, self.request)
+    def _constructor_arguments(self) -> tuple[Any, ...]:
+        return self.given, self.request
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...

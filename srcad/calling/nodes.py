@@ -348,7 +348,7 @@ class _Delegate:
                 return answer[0], together(answer[1])
             case "pullback":
                 y, back, *aux = answer
-                return (y, lambda *seed: together(back(*seed)), *aux)
+                return (y, partial(_nodes_of, together, back), *aux)
             case "jvp":
                 return lambda tangents: answer(_flat(tangents, forms, "a tangent"))
             case "hvp":
@@ -372,6 +372,11 @@ def _together(answer: Any, forms: Sequence[Form | None], single: bool) -> Any:
     if single:
         return put_together(answer, forms[0])
     return tuple(put_together(flat, form) for flat, form in zip(answer, forms, strict=True))
+
+
+def _nodes_of(together: Callable[[Any], Any], back: Callable[..., Any], *seed: Any) -> Any:
+    """Return the cotangents that a pullback gives for a seed, as nodes."""
+    return together(back(*seed))
 
 
 def _flat(values: Sequence[Any], forms: Sequence[Form | None], what: str) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from srcad.arguments.aliasing import argument_memory, backward_axes
+from srcad.arguments.request import Request
 from srcad.arguments.signature import is_number
 from srcad.calling.conditions import Conditions, guarded_code
 from srcad.startup.identifiers import quoted
@@ -104,6 +105,8 @@ def equals(c: Conditions, first: str, name: str, expected: Any) -> None:
     elif type(expected) in (float, complex):
         c.is_class(first, c.class_name(type(expected)))
         c.add(f"{c.constant(repr)}({name}) == {c.constant(repr(expected))}")
+    elif isinstance(expected, Request):  # another derivative of the same kind has an equal one
+        c.add(f"({first} is {c.constant(expected)} or {name} == {c.constant(expected)})")
     else:
         c.add(f"{first} is {c.constant(expected)}")
 

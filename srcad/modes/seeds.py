@@ -10,7 +10,9 @@ import numpy as np
 
 from srcad.arguments.signature import described_parts
 from srcad.backends.interface.tracebacks import add_note
+from srcad.backends.python.backend import generated_parts, reloaded
 from srcad.errors import SeedError
+from srcad.frontend.source.pickling import Pickled
 from srcad.ir.primitives import rebuilt
 from srcad.modes.calm import errors_are_ignored
 from srcad.modes.mode import Run
@@ -52,28 +54,59 @@ def pair(
     def run(*arguments: Any) -> tuple[Any, ...]:
         y, *saved = primal(*arguments) if has_saved else (primal(*arguments),)
         y, *aux = y if has_aux else (y,)
-        mold = mold_of(y)
-
-        def back(y_bar: Any = 1.0) -> tuple[Any, ...]:
-            """Return the cotangents of the arguments for a cotangent of the value."""
-            try:
-                seed = seed_like(y_bar, mold, name)
-                if errors_are_ignored():
-                    found = adjoint(*saved, seed)
-                else:
-                    with np.errstate(all="ignore"):
-                        found = adjoint(*saved, seed)
-            except SeedError as error:
-                raise error.with_traceback(None) from None
-            except BaseException as error:  # an interrupt, too, says where it was
-                add_note(error)
-                raise
-            gradients = (found,) if count == 1 else found if count else ()
-            return tuple(gradients[k] for k in order)
-
-        return y, back, *aux
+        return y, Back(adjoint, saved, mold_of(y), count, order, name), *aux
 
     return run
+
+
+class Back(Pickled):
+    """A pullback: the adjoint with the values that the primal saved.
+
+    Pickled, it takes the text of the adjoint along.
+    """
+
+    __slots__ = ("__weakref__", "_adjoint", "_count", "_mold", "_name", "_order", "_saved")
+
+    def __init__(
+        self,
+        adjoint: Run,
+        saved: Sequence[Any],
+        mold: Any,
+        count: int,
+        order: Sequence[int],
+        name: str,
+    ) -> None:
+        self._adjoint, self._saved, self._mold = adjoint, saved, mold
+        self._count, self._order, self._name = count, order, name
+
+    def __call__(self, y_bar: Any = 1.0) -> tuple[Any, ...]:
+        """Return the cotangents of the arguments for a cotangent of the value."""
+        adjoint, saved = self._adjoint, self._saved
+        try:
+            seed = seed_like(y_bar, self._mold, self._name)
+            if errors_are_ignored():
+                found = adjoint(*saved, seed)
+            else:
+                with np.errstate(all="ignore"):
+                    found = adjoint(*saved, seed)
+        except SeedError as error:
+            raise error.with_traceback(None) from None
+        except BaseException as error:  # an interrupt, too, says where it was
+            add_note(error)
+            raise
+        count = self._count
+        gradients = (found,) if count == 1 else found if count else ()
+        return tuple(gradients[k] for k in self._order)
+
+    def __repr__(self) -> str:
+        return f"<srcad.pullback of {self._name!r}>"
+
+    def _constructor_arguments(self) -> tuple[Any, ...]:
+        rest = self._saved, self._mold, self._count, self._order, self._name
+        return generated_parts(self._adjoint), *rest
+
+    def _construct(self, generated: tuple[Any, ...], *rest: Any) -> None:
+        self.__init__(reloaded(*generated), *rest)  # type: ignore[misc]
 
 
 class Mold:

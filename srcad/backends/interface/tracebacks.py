@@ -25,6 +25,12 @@ def register(function: FunctionType, line_map: Mapping[int, Location]) -> None:
     _MAPS[file] = (weakref.ref(function.__code__, forget), line_map)
 
 
+def line_map_of(function: FunctionType) -> Mapping[int, Location]:
+    """Return where the lines of a generated function come from."""
+    known = _MAPS.get(function.__code__.co_filename)
+    return {} if known is None else known[1]
+
+
 def add_note(error: BaseException) -> None:
     """Add the user's file and line to an error that passed through generated code."""
     where = users_place(error)

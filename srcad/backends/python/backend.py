@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import linecache
 import weakref
 import zlib
-from collections.abc import Callable
-from types import FunctionType
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from srcad.backends.interface import Backend
-from srcad.backends.interface.tracebacks import register
+from srcad.backends.interface.tracebacks import line_map_of, register
 from srcad.backends.python.emitter import Emitted, emit
-from srcad.ir.core import Function
+from srcad.ir.core import Function, Location
 from srcad.startup.identifiers import printable
 from srcad.startup.locks import lock
+from srcad.startup.short_tracebacks import on_purpose
 
 # Written text as a callable, and the text where tracebacks and debuggers look for it.
 
@@ -45,14 +48,68 @@ def load(emitted: Emitted, label: str | None = None) -> Callable[..., Any]:
     checksum = zlib.crc32(emitted.text.encode())
     filename = f"<srcad {printable(label or emitted.name)} {checksum:08x}>"
     code = compile(emitted.tree, filename, "exec", dont_inherit=True)
-    namespace = dict(emitted.namespace)
+    return _run(code, emitted.name, emitted.text, emitted.namespace, emitted.line_map)
+
+
+def _run(
+    code: CodeType,
+    name: str,
+    text: str,
+    objects: Mapping[str, Any],
+    line_map: Mapping[int, Location],
+) -> FunctionType:
+    """Execute the definition of a function, and register its text and its lines."""
+    namespace = dict(objects)
     namespace["__name__"] = "srcad.generated"
     exec(code, namespace)
-    function = namespace[emitted.name]
+    function = namespace[name]
     assert isinstance(function, FunctionType)
-    _register(filename, emitted.text, function)
-    register(function, emitted.line_map)
+    _register(code.co_filename, text, function)
+    register(function, line_map)
     return function
+
+
+# Generated functions in pickles.
+
+
+def generated_parts(function: Any) -> tuple[Any, ...]:
+    """Return the arguments of `reloaded` for a generated function; modules are named.
+
+    Raises
+    ------
+    TypeError
+        It is no generated function: a derivative with effects is evaluated if it is checked.
+    """
+    if not isinstance(function, FunctionType):
+        raise on_purpose(TypeError("cannot pickle a pullback that is evaluated op by op"))
+    space, file = function.__globals__, function.__code__.co_filename
+    modules: dict[str, str] = {}
+    objects: dict[str, Any] = {}
+    for name, value in space.items():
+        if isinstance(value, ModuleType):
+            modules[name] = value.__name__
+        elif not name.startswith("__") and getattr(value, "__globals__", None) is not space:
+            objects[name] = value
+    text = "".join(linecache.getlines(file))
+    return function.__name__, text, file, modules, objects, dict(line_map_of(function))
+
+
+def reloaded(
+    name: str,
+    text: str,
+    file: str,
+    modules: Mapping[str, str],
+    objects: Mapping[str, Any],
+    line_map: Mapping[int, Location],
+) -> FunctionType:
+    """Return a function that equals the one of which `generated_parts` were taken."""
+    imported = {alias: importlib.import_module(module) for alias, module in modules.items()}
+    return _run(_compiled(text, file), name, text, {**objects, **imported}, line_map)
+
+
+@lru_cache(maxsize=128)
+def _compiled(text: str, file: str) -> CodeType:
+    return compile(text, file, "exec", dont_inherit=True)
 
 
 def _register(filename: str, text: str, function: FunctionType) -> None:

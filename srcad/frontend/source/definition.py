@@ -20,6 +20,12 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from srcad.errors import SourceChangedError, SourceUnavailableError, SrcadError
+from srcad.frontend.source.arrived import (
+    FILE_OF_SENT,
+    lines_of_arrived,
+    lines_of_equal,
+    yield_to_file,
+)
 from srcad.frontend.source.code import called_as_methods, fingerprint, is_among, lines_of
 from srcad.frontend.source.text import (
     Candidate,
@@ -162,6 +168,7 @@ def _found(function: FunctionType) -> Source:
         warnings.simplefilter("ignore")
         for attempt in (lines, None):
             if attempt is None:
+                yield_to_file(code.co_filename)
                 linecache.checkcache(code.co_filename)
                 lines = _lines(code, function.__globals__)
             found = _top_level(code, lines, flags, function.__globals__) or _exact(
@@ -172,11 +179,13 @@ def _found(function: FunctionType) -> Source:
         moved = _moved(code, lines, flags, rewritten)
     if moved is not None:
         return moved
-    raise _changed(function, lines)
+    raise _arrived_with(function, lines) if lines_of_arrived(code) else _changed(function, lines)
 
 
 def _lines(code: CodeType, space: dict[str, Any]) -> list[str]:
-    lines = linecache.getlines(code.co_filename, space)
+    lines = lines_of_arrived(code) or linecache.getlines(code.co_filename, space)
+    if not lines and code.co_filename == FILE_OF_SENT:
+        lines = lines_of_equal(code)
     if not lines:
         interactive = getattr(linecache, "_getlines_from_code", None)  # the prompt of 3.13
         lines = interactive(code) if interactive is not None else []
@@ -284,6 +293,16 @@ def _no_python(function: Any) -> SourceUnavailableError:
     )
 
 
+def _arrived_with(function: FunctionType, lines: list[str]) -> SourceUnavailableError:
+    code, name = function.__code__, plain(function.__name__)
+    return SourceUnavailableError(
+        f"the text that arrived with {name!r} is not its source",
+        where=Location(code.co_filename, min(code.co_firstlineno, len(lines))),
+        why=f"no definition of {quoted(code.co_name)} in it compiles to the code that arrived.",
+        help="run the same version of Python here and where the derivative is pickled",
+    )
+
+
 _MAGICS = {"<timed exec>": "%%time", "<magic-timeit>": "%%timeit"}
 
 
@@ -296,6 +315,15 @@ def _no_text(code: CodeType) -> SourceUnavailableError:
             why=f"a cell under {magic} is run without its text.",
             help=f"define {quoted(code.co_name)} in a cell without {magic}, "
             "and time the call of it",
+        )
+    if code.co_filename == FILE_OF_SENT:
+        return SourceUnavailableError(
+            sentence,
+            why="the function was sent to this process by value, and its text was not.",
+            help=(
+                "send the derivative in place of the function:  srcad.grad(f)",
+                f"or put {quoted(code.co_name)} into a module that this process can import",
+            ),
         )
     return SourceUnavailableError(
         sentence,
