@@ -11,8 +11,10 @@ A *path* (see `srcad.types.sources`) says where a value is found again at the ne
 from __future__ import annotations
 
 import enum
+import inspect
 from collections.abc import Collection, Iterator, Sequence
-from types import FunctionType
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -313,7 +315,15 @@ def is_fixed(value: Any) -> bool:
     """Return True if a value is part of the pattern: a flag, text, callable, dtype or class."""
     if is_instance(value, _SIMPLE) or type(value).__name__ == "module":
         return True
-    return is_instance(value, FunctionType) or callable(value)
+    return is_instance(value, FunctionType) or (callable(value) and not holds_its_code(value))
+
+
+def holds_its_code(value: Any) -> bool:
+    """Return True if a call of an object runs Python code that other objects may share with it."""
+    if isinstance(value, MethodType | partial):
+        return True
+    call = inspect.getattr_static(type(value), "__call__", None)
+    return isinstance(call, FunctionType) and not is_instance(value, FunctionType | type)
 
 
 Parts = tuple[tuple[Any, ...] | None, tuple[Any, ...], type, str]

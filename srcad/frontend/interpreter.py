@@ -30,6 +30,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store import stale
 from srcad.frontend.store.aliases import note_element
 from srcad.frontend.store.foreign_operands import check_operands, is_of_unknown
+from srcad.frontend.store.lookup import object_at
 from srcad.frontend.store.memory_effects import note
 from srcad.frontend.store.origins import note_part
 from srcad.frontend.store.structures import built, is_ours, without_library_classes
@@ -91,7 +92,7 @@ def _object(state: Machine, part: Value, path: Path) -> AbstractValue:
         found = read(path, state.root, state.arguments)
     except Unreadable:
         return state.box(part)
-    return Constant(found, path, atom=part)
+    return object_at(path, found, part)
 
 
 _WITHOUT_VALUE = (

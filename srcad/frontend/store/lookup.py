@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from srcad import errors
+from srcad.arguments.signature import holds_its_code
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.outside_places import OutsidePlace
 from srcad.frontend.domain.values import (
@@ -247,6 +248,9 @@ def is_data(value: Any) -> bool:
     return named or is_record(type(value))
 
 
-def holds(value: Value, path: Path) -> Constant:
-    """Return the box of an argument that is an object of the user's class."""
-    return Constant(None, path, atom=value)
+def object_at(path: Path, found: Any, value: Value) -> Constant:
+    """Return the box of an object in the arguments, which `value` holds at the call.
+
+    What can be called is code: where a test selects it there are two functions, and no value.
+    """
+    return Constant(found, path, atom=None if holds_its_code(found) else value)
