@@ -126,7 +126,8 @@ class _Describer:
             return TupleOf(tuple(types), keys, cls)
         if type(value) is list:
             return self._list(value, source, depth)
-        return Fixed(value, source) if is_fixed(value) else Opaque(type(value))
+        is_dynamic = type(value) is str or not is_fixed(value)
+        return Opaque(type(value)) if is_dynamic else Fixed(value, source)
 
     def _is_too_deep(self, value: Any, source: Path, depth: int) -> bool:
         """Return True if nothing is known of what lies so deep; no number may be lost there."""

@@ -259,7 +259,7 @@ def separations(state: Machine, boxes: Mapping[str, AbstractValue]) -> list[Op]:
 
 def _argument(state: Machine, value: Value, given: Any, *, folds: bool) -> AbstractValue:
     if isinstance(value.type, Opaque) and given is not None:
-        return object_at(state.paths[value], given, value)
+        return object_at(state, state.paths[value], given, value)
     if folds and isinstance(value.type, Fixed):
         return Constant(value.type.value, state.paths[value], atom=None)
     return state.box(value)

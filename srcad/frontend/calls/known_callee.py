@@ -29,6 +29,7 @@ from srcad.frontend.domain.values import (
     GeneratorValue,
     ListValue,
     RecordValue,
+    Text,
     TupleValue,
 )
 from srcad.frontend.functions.callees import (
@@ -293,7 +294,7 @@ def _is_list(box: AbstractValue) -> bool:
     return listed or isinstance(box, ListValue | TupleValue)
 
 
-@applies(Constant)
+@applies(Constant, Text)
 def call_known(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call a constant; arguments may be choices."""
     for box in (*args, *kwargs.values()):
