@@ -321,7 +321,7 @@ def is_fixed(value: Any) -> bool:
 
 def holds_its_code(value: Any) -> bool:
     """Return True if a call of an object runs Python code that other objects may share with it."""
-    if isinstance(value, MethodType | partial):
+    if is_instance(value, MethodType | partial):
         return True
     call = inspect.getattr_static(type(value), "__call__", None)
     return isinstance(call, FunctionType) and not is_instance(value, FunctionType | type)
