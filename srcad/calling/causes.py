@@ -8,15 +8,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from srcad.arguments.request import code_of, name_of
 from srcad.arguments.signature import describe, generic
 from srcad.calling.conditions import guarded_code
 from srcad.calling.patterns import Pattern
 from srcad.errors import RecompilationWarning
 from srcad.frontend.domain.guards import Guard
-from srcad.startup.identifiers import label, shown
+from srcad.startup.identifiers import is_instance, label, shown
 from srcad.startup.records import dataclass, field
-from srcad.types.reading import looked_up
+from srcad.types.reading import looked_up, reader
 from srcad.types.sizes import Extent, ShapeEnvironment
 from srcad.types.sources import EACH, Path, Unreadable, read, spelled
 from srcad.types.structures import TEXT, Fixed, Type
@@ -67,6 +69,8 @@ def _failing_guards(
     pattern: Pattern, function: Any, arguments: Mapping[str, Any]
 ) -> Iterator[Cause]:
     for guard in pattern.guards:
+        if _runs_code(guard.path, function, arguments):
+            continue
         try:
             found = read(guard.path, function, arguments)
         except Unreadable:
@@ -75,6 +79,20 @@ def _failing_guards(
         difference = _difference(guard, found)
         if difference is not None:
             yield Cause(spelled(guard.path), difference)
+
+
+def _runs_code(path: Path, function: Any, arguments: Mapping[str, Any]) -> bool:
+    """Return True if reading a path runs code of a user's class."""
+    for k, (kind, *key) in enumerate(path):
+        if kind != "attr" or key[0] == "__class__":
+            continue
+        try:
+            holder = read(path[:k], function, arguments)
+        except Unreadable:
+            return False
+        if reader(holder, key[0]) is not None:
+            return True
+    return False
 
 
 def _difference(guard: Guard, found: Any) -> str | None:
@@ -113,16 +131,19 @@ def _failing_assumptions(
 
 
 def _value(extent: Extent, function: Any, arguments: Mapping[str, Any]) -> int | None:
-    """Return a length or an integer in this call; None where it is one of each item of a list."""
+    """Return a length or an integer in this call; None where there is not one."""
     total = extent.constant
     for symbol, factor in extent.terms:
         path: Path = symbol.source  # type: ignore[assignment]
         if EACH in path:
             return None
         try:
-            total += factor * int(read(path, function, arguments))
+            found = read(path, function, arguments)
         except Unreadable:
             return None
+        if not is_instance(found, int | np.integer):
+            return None
+        total += factor * int(found)
     return total
 
 
