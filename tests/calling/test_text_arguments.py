@@ -216,3 +216,21 @@ def test_label_whose_value_decides_compiles_for_each_value(f):
 )
 def test_option_compiles_for_each_value(f, values):
     assert compilations_of(f, [(value,) for value in values] * 2) == len(values)
+
+
+def test_exported_file_formats_label_of_the_call(tmp_path):
+    file = tmp_path / "slope.py"
+    space = {}
+    options = {"name": "first"}
+
+    def loss(x, options):
+        if np.sum(x) < 0:
+            raise ValueError(f"sum of {options['name']} is negative")
+        return np.sum(x * x)
+
+    srcad.grad(loss).export(file, X, options)
+    exec(compile(file.read_text(), str(file), "exec"), space)
+
+    np.testing.assert_array_equal(space["grad_loss"](X, {"name": "second"}), 2 * X)
+    with pytest.raises(ValueError, match="sum of second is negative"):
+        space["grad_loss"](-X, {"name": "second"})
