@@ -308,6 +308,10 @@ class NoDerivativeWarning(UserWarning):
     """A gradient that is zero whatever the argument is: all that is made of it are steps."""
 
 
+class RecompilationWarning(UserWarning):
+    """A function that is compiled again and again, because of one argument in most cases."""
+
+
 # --------------------------------------------------------------------- 9xx: defects
 class InvalidIRError(SrcadError):
     """A defect of srcad, never of the user's program."""

@@ -11,8 +11,10 @@ A *path* (see `srcad.types.sources`) says where a value is found again at the ne
 from __future__ import annotations
 
 import enum
+import inspect
 from collections.abc import Collection, Iterator, Sequence
-from types import FunctionType
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -124,7 +126,8 @@ class _Describer:
             return TupleOf(tuple(types), keys, cls)
         if type(value) is list:
             return self._list(value, source, depth)
-        return Fixed(value, source) if is_fixed(value) else Opaque(type(value))
+        is_dynamic = type(value) is str or not is_fixed(value)
+        return Opaque(type(value)) if is_dynamic else Fixed(value, source)
 
     def _is_too_deep(self, value: Any, source: Path, depth: int) -> bool:
         """Return True if nothing is known of what lies so deep; no number may be lost there."""
@@ -313,7 +316,15 @@ def is_fixed(value: Any) -> bool:
     """Return True if a value is part of the pattern: a flag, text, callable, dtype or class."""
     if is_instance(value, _SIMPLE) or type(value).__name__ == "module":
         return True
-    return is_instance(value, FunctionType) or callable(value)
+    return is_instance(value, FunctionType) or (callable(value) and not holds_its_code(value))
+
+
+def holds_its_code(value: Any) -> bool:
+    """Return True if a call of an object runs Python code that other objects may share with it."""
+    if is_instance(value, MethodType | partial):
+        return True
+    call = inspect.getattr_static(type(value), "__call__", None)
+    return isinstance(call, FunctionType) and not is_instance(value, FunctionType | type)
 
 
 Parts = tuple[tuple[Any, ...] | None, tuple[Any, ...], type, str]

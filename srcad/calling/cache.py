@@ -17,6 +17,7 @@ from types import CodeType
 from typing import Any
 
 from srcad.arguments.request import Parameter, Request, anchor_of, name_of
+from srcad.calling.causes import Cause, Recompilations
 from srcad.calling.inspection import CacheInfo
 from srcad.calling.patterns import Bind, Failure, Pattern, binder, current_default
 from srcad.calling.quiet import current_form, run_with_retry, silent_form_of
@@ -42,7 +43,8 @@ class Entry:
     """One compiled pattern.
 
     `run` takes the arguments in order, then the captures.  `artifact` is everything else that the
-    compiler made, for inspection; `why` says what made the compilation necessary.
+    compiler made, for inspection; `why` says what made the compilation necessary, and `cause` is
+    the value that earlier compilations do not serve.
     """
 
     pattern: Pattern
@@ -50,6 +52,7 @@ class Entry:
     artifact: Any
     parameters: tuple[Parameter, ...]
     why: str = "the first call"
+    cause: Cause | None = None
     rules: int = field(default_factory=registry.version)
     _binds: dict[bool, Bind] = field(default_factory=dict)
 
@@ -113,6 +116,7 @@ class Family:
     entries: list[Entry] = field(default_factory=list)
     version: int = 0
     compilations: int = 0
+    recompilations: Recompilations = field(default_factory=Recompilations)
 
     def __post_init__(self) -> None:
         self.is_plain = all(p.kind in _PLAIN for p in self.parameters)
@@ -216,9 +220,12 @@ class Family:
                         return entry, ready
             with COMPILING:
                 entry = self.compile(self, function, arguments)
+            if self.entries:
+                self.recompilations.add(entry.cause)
             self.entries = [entry, *self.entries][:MOST_ENTRIES]
             self.version += 1
             self.compilations += 1
+            self.recompilations.warn(function)
             return entry, None
 
     def _drop_stale(self) -> None:

@@ -31,6 +31,7 @@ from srcad.arguments.signature import describe
 from srcad.arguments.wrt import VARIADIC
 from srcad.calling import captured, exports, finite, nodes
 from srcad.calling.cache import Entry, Family, record_of
+from srcad.calling.causes import Cause, cause_of
 from srcad.calling.conditions import guarded_code
 from srcad.calling.inspection import Artifact, CacheInfo, Inspection, artifact_of
 from srcad.calling.patterns import Failure, Pattern, current_default
@@ -55,7 +56,7 @@ from srcad.startup.short_tracebacks import short_traceback
 from srcad.types import objects
 from srcad.types.numeric import array_type, int_type
 from srcad.types.sizes import ShapeEnvironment
-from srcad.types.structures import ListOf, TupleOf, Type
+from srcad.types.structures import TEXT, Fixed, ListOf, TupleOf, Type
 
 # Cache entries: a compiled derivative with the pattern of its assumptions.
 
@@ -135,6 +136,8 @@ def _assumed_type(function: Any, parameter: Parameter, count: int) -> Type:
         value = current_default(function, parameter.name) if has_default else 0.0
         if isinstance(value, float | np.ndarray):
             return array_type(np.float64, None)
+        if type(value) is str:
+            return Fixed(value)
     return describe(value, (("param", parameter.name),), ShapeEnvironment())
 
 
@@ -168,23 +171,41 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
     if family.request.check_finite:
         run = finite.checked(run, made, family.request, name_of(function))
     artifact = artifact_of(name_of(function), made)
-    why = _reason(family, function, named)
-    return Entry(_pattern(made, function, arguments), run, artifact, family.parameters, why=why)
+    cause = _cause(family, function, named)
+    return Entry(
+        _pattern(made, function, arguments),
+        run,
+        artifact,
+        family.parameters,
+        why=_reason(family, cause),
+        cause=cause,
+    )
 
 
 def _pattern(made: Compiled, function: Any, arguments: Sequence[Any]) -> Pattern:
     """Return the assumptions that were made."""
     lowered = made.lowered
     written = tuple(k for k, name in enumerate(made.types) if name in lowered.written)
+    texts = {g.path: g for g in lowered.guards if made.types.get(_argument_of(g)) == TEXT}
+    guards = (guard for guard in lowered.guards if guard.path not in texts)
     return Pattern(
-        tuple(made.types.values()),
+        tuple(
+            Fixed(texts[path].expected) if (path := (("param", name),)) in texts else type_
+            for name, type_ in made.types.items()
+        ),
         made.assumptions,
         tuple((c.path, c.value.type) for c in lowered.captures),
-        tuple(_without_function(guard, code_of(function)) for guard in lowered.guards),
+        tuple(_without_function(guard, code_of(function)) for guard in guards),
         ordered=made.ordered,
         written=written,
         overlaps=overlapping(arguments, written),
     )
+
+
+def _argument_of(guard: Guard) -> str:
+    """Return the name of the argument whose value a guard is about, or ''."""
+    is_value = guard.kind == "equals" and len(guard.path) == 1 and guard.path[0][0] == "param"
+    return str(guard.path[0][1]) if is_value else ""
 
 
 def _without_function(guard: Guard, own: Any) -> Guard:
@@ -198,20 +219,21 @@ def _without_function(guard: Guard, own: Any) -> Guard:
     return replace(guard, expected=None if code is own else code)
 
 
-def _reason(family: Family, function: Any, arguments: Mapping[str, Any]) -> str:
+def _cause(family: Family, function: Any, arguments: Mapping[str, Any]) -> Cause | None:
+    """Return the value that the newest pattern does not serve."""
+    if not family.entries:
+        return None
+    opened = family.request.opened(function, family.parameters, arguments)
+    return cause_of(family.entries[0].pattern, function, arguments, opened)
+
+
+def _reason(family: Family, cause: Cause | None) -> str:
     """Why the patterns that exist do not serve this call."""
     if not family.entries:
         return "the first call" if not family.compilations else "the rules or the cache changed"
-    pattern = family.entries[0].pattern
-    opened = family.request.opened(function, family.parameters, arguments)
-    for (name, value), type_ in zip(arguments.items(), pattern.types, strict=True):
-        path = (("param", name),)
-        found = describe(value, path, ShapeEnvironment(), opened.get(name, False))
-        if str(found) != str(type_):
-            return f"{name!r} is {found} instead of {type_}"
     if family.is_full:
         return "more patterns than are kept: compiled for lengths of any kind"
-    return "other lengths, integers or surroundings"
+    return "other lengths, integers or surroundings" if cause is None else str(cause)
 
 
 P = ParamSpec("P")

@@ -7,7 +7,7 @@ import builtins
 import sys
 import textwrap
 from collections.abc import Iterable
-from types import BuiltinMethodType, FunctionType, ModuleType
+from types import BuiltinMethodType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -220,7 +220,7 @@ class Definitions:
         holder, _, part = registry.name_of_receiver(value).rpartition(".")
         if holder:  # an object of a library, such as scipy.stats.norm
             return self.imported(holder, part, value)
-        text = literal(value) or _bound_method(value)
+        text = literal(value) or _bound_method(value) or _method_of_text(value)
         if text is not None:
             return self.constant(text, self.fresh(wanted))
         return self._of_user(value, wanted)
@@ -366,6 +366,12 @@ class Definitions:
 
 def _alias(own: str, name: str) -> str:
     return "" if own == name else f" as {name}"
+
+
+def _method_of_text(value: Any) -> str | None:
+    """Return the text of a method of `str`; None for anything else."""
+    is_one = isinstance(value, MethodDescriptorType) and value.__objclass__ is str
+    return f"str.{value.__name__}" if is_one else None
 
 
 def _bound_method(value: Any) -> str | None:

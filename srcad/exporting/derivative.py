@@ -22,7 +22,7 @@ from srcad.startup.identifiers import is_name
 from srcad.startup.records import dataclass, field
 from srcad.types.sizes import Assumption
 from srcad.types.sources import Path
-from srcad.types.structures import Opaque, Type
+from srcad.types.structures import TEXT, Opaque, Type
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,8 @@ def drafted(derivative: Derivative) -> Draft:
 
 def _refuse_writes(derivative: Derivative) -> None:
     """Refuse a write to a captured value, or to a part of it."""
-    outside = set(derivative.primal.params[len(derivative.parameters) :])
+    captured = derivative.primal.params[len(derivative.parameters) :]
+    outside = {value for value in captured if value.type != TEXT}
     for op in walk(derivative.primal.block):
         if outside.isdisjoint(v for v in op.operands if isinstance(v, Value)):
             continue

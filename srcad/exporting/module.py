@@ -23,7 +23,7 @@ from srcad.frontend.source.definition import definition
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent
 from srcad.types.sources import Unreadable, read
-from srcad.types.structures import Fixed, ListOf, TupleOf, Type, Undefined
+from srcad.types.structures import TEXT, Fixed, ListOf, TupleOf, Type, Undefined
 
 # The point at which an exported module checks itself, as text.
 
@@ -35,7 +35,7 @@ def example_text(definitions: Definitions, value: Any, type_: Type) -> str | Non
 
     ``rng`` is a generator of random numbers and ``np`` NumPy in the text.
     """
-    text = None
+    text = "'text'" if type_ == TEXT else None
     if value is not None and size(value) <= MOST_ENTRIES:
         text = literal(value)
     return _of_type(definitions, type_) if text is None else text

@@ -22,6 +22,7 @@ from srcad.frontend.domain.values import (
     RepeatedView,
     Stale,
     Super,
+    Text,
     TupleValue,
     Unbound,
 )
@@ -30,6 +31,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store import stale
 from srcad.frontend.store.aliases import note_element
 from srcad.frontend.store.foreign_operands import check_operands, is_of_unknown
+from srcad.frontend.store.lookup import object_at, text_at
 from srcad.frontend.store.memory_effects import note
 from srcad.frontend.store.origins import note_part
 from srcad.frontend.store.structures import built, is_ours, without_library_classes
@@ -37,7 +39,7 @@ from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, Value
 from srcad.ir.traits import is_attribute
 from srcad.types.numeric import Numeric
 from srcad.types.sources import Path, Unreadable, read
-from srcad.types.structures import OPAQUE, Fixed, Opaque, PlacesOf, TupleOf, Type
+from srcad.types.structures import OPAQUE, TEXT, Fixed, Opaque, PlacesOf, TupleOf, Type
 
 # The parts of a structure of known type: a box for each.
 
@@ -47,9 +49,7 @@ def unfolded(state: Machine, value: Value, type_: TupleOf) -> AbstractValue:
     fields = type_.keys is not None and type_.cls is not dict
     keys: tuple[Any, ...] = type_.keys if type_.keys is not None else tuple(range(len(type_.items)))
     parts = tuple(
-        Constant(t.value, _path_of_part(state, value, fields, key) or state.found_at(t))
-        if isinstance(t, Fixed)
-        else _part(state, value, type_, k)
+        _constant_part(state, value, t, fields, key) or _part(state, value, type_, k)
         for k, (key, t) in enumerate(zip(keys, type_.items, strict=True))
     )
     if type_.cls is dict:
@@ -57,6 +57,23 @@ def unfolded(state: Machine, value: Value, type_: TupleOf) -> AbstractValue:
     if type_.keys is not None:
         return RecordValue(type_.cls, keys, parts, value)
     return ListValue(parts, value) if type_.cls is list else TupleValue(parts, value)
+
+
+def _constant_part(
+    state: Machine, value: Value, type_: Type, fields: bool, key: Any
+) -> Constant | None:
+    """Return a part that is known before the call: code, a flag, or a string of the arguments."""
+    if isinstance(type_, Fixed):
+        path = _path_of_part(state, value, fields, key) or state.found_at(type_)
+        return Constant(type_.value, path)
+    path = _path_of_part(state, value, fields, key) if type_ == TEXT else None
+    if path is None:
+        return None
+    try:
+        found = read(path, state.root, state.arguments)
+    except Unreadable:
+        return None
+    return text_at(state, path, found) if type(found) is str else None
 
 
 def _part(state: Machine, value: Value, whole: TupleOf, k: int) -> AbstractValue:
@@ -91,7 +108,13 @@ def _object(state: Machine, part: Value, path: Path) -> AbstractValue:
         found = read(path, state.root, state.arguments)
     except Unreadable:
         return state.box(part)
-    return Constant(found, path, atom=part)
+    return object_at(state, path, found, part)
+
+
+def carries_texts(target: Any) -> bool:
+    """Return True if a call does the same with every string: it keeps it, or writes it down."""
+    is_error = isinstance(target, type) and issubclass(target, BaseException)
+    return is_error or target is str.format or is_ours(target)
 
 
 _WITHOUT_VALUE = (
@@ -117,6 +140,8 @@ class Interpreter(Machine):
                 a if isinstance(a, Const | Display) else without_library_classes(self, a)
                 for a in args
             )
+        if carries_texts(target):
+            args = tuple(a.carry() if isinstance(a, Text) else a for a in args)
         arguments = tuple(self.arg(a) for a in args)
         keywords = tuple((k, self.arg(a)) for k, a in (kwargs or {}).items())
         unknown = effect or is_of_unknown(self, target, arguments)

@@ -44,7 +44,7 @@ from srcad.frontend.outside.places import begin, guard_paths, outermost_frame
 from srcad.frontend.source.syntax import is_generator
 from srcad.frontend.store import stopped
 from srcad.frontend.store.aliases import holds_objects
-from srcad.frontend.store.lookup import first_content
+from srcad.frontend.store.lookup import first_content, object_at
 from srcad.frontend.store.structures import without_library_classes
 from srcad.frontend.store.written_arguments import matrices, overlaid, written_parameters
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Op, Value
@@ -259,7 +259,7 @@ def separations(state: Machine, boxes: Mapping[str, AbstractValue]) -> list[Op]:
 
 def _argument(state: Machine, value: Value, given: Any, *, folds: bool) -> AbstractValue:
     if isinstance(value.type, Opaque) and given is not None:
-        return Constant(given, state.paths[value], atom=value)
+        return object_at(state, state.paths[value], given, value)
     if folds and isinstance(value.type, Fixed):
         return Constant(value.type.value, state.paths[value], atom=None)
     return state.box(value)

@@ -16,7 +16,7 @@ from srcad.ir.core import Arg, Atom, Call, Const, Display, Function, Routine, Va
 from srcad.rules.registry import lookup, memory_of
 from srcad.startup import identifiers
 from srcad.types.numeric import Numeric
-from srcad.types.structures import Fixed, TupleOf, Type
+from srcad.types.structures import TEXT, Fixed, TupleOf, Type
 
 OPERATORS = frozenset(
     {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
@@ -55,7 +55,7 @@ def type_has_storage(type_: Type) -> bool:
         return type_.form in ("array", "any")
     if isinstance(type_, TupleOf) and type_.keys is None and type_.cls is not list:
         return any(type_has_storage(item) for item in type_.items)
-    return not isinstance(type_, Fixed)
+    return not isinstance(type_, Fixed) and type_ != TEXT
 
 
 def makes_new_array(

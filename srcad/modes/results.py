@@ -17,7 +17,7 @@ from srcad.startup.identifiers import is_name
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one
-from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf, Type, Undefined
+from srcad.types.structures import TEXT, Fixed, ListOf, Opaque, TupleOf, Type, Undefined
 
 _ARTICLES: dict[type, str] = {list: "a list", dict: "a dict", tuple: "a tuple", str: "a str"}
 
@@ -79,7 +79,7 @@ def not_scalar(function: Function, type_: Type, y: Atom) -> NonScalarOutputError
     if result == "None":
         sentence, reason, remedy = no_result(name)
         return NonScalarOutputError(sentence, where=function.where, why=reason, help=remedy)
-    if isinstance(type_, Fixed) or type_ == Opaque(str) or result == "a bool":
+    if isinstance(type_, Fixed) or type_ == TEXT or result == "a bool":
         return NonScalarOutputError(
             f"the gradient needs one real number, and {name!r} returns {result}",
             where=function.where,

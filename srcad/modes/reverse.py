@@ -29,7 +29,7 @@ from srcad.transforms.silent import is_repeatable, silenced
 from srcad.transforms.vjp import vjp
 from srcad.types import objects
 from srcad.types.numeric import Numeric
-from srcad.types.structures import OPAQUE, Fixed, Opaque, TupleOf, Type, numbers_in
+from srcad.types.structures import OPAQUE, TEXT, Fixed, Opaque, TupleOf, Type, numbers_in
 
 ONE = Const(1.0)
 
@@ -236,7 +236,7 @@ def _refusal(made: Function, argument: str, type_: Type) -> SrcadError:
             why="each entry of a dict is a variable of its own.",
             help="join entries in arrays, or in dicts inside the dict",
         )
-    if isinstance(type_, Opaque):
+    if isinstance(type_, Opaque) and type_ != TEXT:
         kind = "a " + label(type_.cls) if type_.cls else "an object"
         cls = type_.cls or object
         if cls is np.ndarray:
@@ -253,7 +253,9 @@ def _refusal(made: Function, argument: str, type_: Type) -> SrcadError:
             if of_user
             else "pass its numbers as an array of numbers:  np.asarray(x, float)",
         )
-    if isinstance(type_, Fixed):
+    if type_ == TEXT:
+        why = "it is a string, which is no number."
+    elif isinstance(type_, Fixed):
         why = f"it is {shown(type_.value)}, which is no number."
     elif isinstance(type_, Numeric) and type_.kind in "iu":
         why = "it is an integer that is used only as a count, an index or in comparisons."

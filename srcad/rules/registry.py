@@ -53,6 +53,14 @@ def knows(target: Any) -> bool:
     return any(one is target for one in _table)
 
 
+def knows_like(target: Any) -> bool:
+    """Return True if a row is for this method of some object, or for an object of this class."""
+    if isinstance(target, types.MethodType):
+        methods = (one for one in _table if isinstance(one, types.MethodType))
+        return any(one.__func__ is target.__func__ for one in methods)
+    return any(type(one) is type(target) for one in _table)
+
+
 def memory_of(target: Any) -> Memory:
     """The memory effect of a call, as far as the table tells it."""
     rule = lookup(target)

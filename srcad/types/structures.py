@@ -111,6 +111,9 @@ OPAQUE = Opaque()
 UNDEFINED = Undefined()
 
 
+TEXT = Opaque(str)
+
+
 def field_type(type_: Type, value: object) -> Type:
     """Return the type of a field that holds a constant: which one, if it is code or None."""
     return Fixed(value) if value is None or callable(value) else type_

@@ -6,6 +6,7 @@ import linecache
 import threading
 import tracemalloc
 import weakref
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -447,6 +448,140 @@ def test_partials_of_one_shape_share_a_compilation():
 
     assert results == [4.0 * k for k in range(5)]
     assert compilations(srcad.grad(functools.partial(f, 0.0, b=2.0))) == 1
+
+
+def test_more_arguments_of_a_global_partial_detected(monkeypatch):
+    g = srcad.grad(lambda x: PARTIAL(x))
+
+    assert g(3.0) == 2.0
+    monkeypatch.setitem(globals(), "PARTIAL", functools.partial(shifted, 2.0, slope=5.0))
+    assert g(3.0) == 7.0
+
+
+def test_another_distribution_behind_a_global_method_detected(monkeypatch):
+    g = srcad.grad(lambda x: DENSITY(x))
+
+    g(0.5)
+    monkeypatch.setitem(globals(), "DENSITY", stats.expon.pdf)
+    assert g(0.5) == pytest.approx(-np.exp(-0.5))
+
+
+class Wave:
+    """A callable with a number and an array of its own."""
+
+    def __init__(self, k):
+        self.k = k
+        self.weights = np.array([1.0, k, k * k])
+
+    def __call__(self, x):
+        return np.sin(self.k * x) * self.weights
+
+    def cosine(self, x):
+        return np.cos(self.k * x)
+
+
+class Parabola(Wave):
+    def __call__(self, x):
+        return self.k * x**2
+
+
+def shifted(k, x, slope=0.0):
+    return k * x + slope * x
+
+
+def powered(k, x, slope=0.0):
+    return x**k + slope * x
+
+
+def summed(x, f):
+    return np.sum(f(x))
+
+
+def summed_item(x, fs):
+    return np.sum(fs["f"](x))
+
+
+def summed_list(x, fs):
+    return sum(np.sum(f(x)) for f in fs)
+
+
+PARTIAL = functools.partial(shifted, 2.0)
+DENSITY = stats.norm.pdf
+
+
+def central_difference(f, x, *args, h=1e-6):
+    steps = h * np.eye(len(x))
+    return np.array([(f(x + e, *args) - f(x - e, *args)) / (2 * h) for e in steps])
+
+
+def assert_compiled(f, arguments, count):
+    """Check each gradient, and the number of compilations that all of them took."""
+    x = np.array([0.4, 0.9, 1.3])
+    g = srcad.grad(f)
+    g.cache_clear()
+    before = compilations(g)
+    for argument in arguments:
+        expected = central_difference(f, x, argument)
+        np.testing.assert_allclose(g(x, argument), expected, rtol=1e-6, atol=1e-8)
+    assert compilations(g) == before + count
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Wave,
+        lambda k: Wave(k).cosine,
+        lambda k: functools.partial(powered, k),
+        lambda k: functools.partial(powered, 2.0, slope=k),
+        lambda k: lambda x: np.tanh(k * x),
+    ],
+    ids=["object", "method", "partial", "keyword", "lambda"],
+)
+def test_new_callables_of_one_code_share_one_compilation(make):
+    callables = [make(k / 5) for k in range(1, 25)]
+
+    assert_compiled(summed, callables, 1)
+    assert_compiled(summed_item, [{"f": f} for f in callables], 1)
+    assert_compiled(summed_list, [list(pair) for pair in pairwise(callables)], 1)
+
+
+def test_callables_of_other_code_compile_anew():
+    waves = [Wave(0.5), Parabola(0.5), Wave(0.7).cosine, Parabola(0.7).cosine, Wave(0.9)]
+    partials = [
+        functools.partial(shifted, 2.0),
+        functools.partial(shifted, 2.0, slope=1.0),
+        functools.partial(powered, 2.0),
+        functools.partial(shifted, 3.0),
+    ]
+
+    assert_compiled(summed, waves, 4)
+    assert_compiled(summed, partials, 3)
+
+
+def test_identity_of_callable_arguments_decides_a_branch():
+    def f(x, pair):
+        first, second = pair
+        return np.sum(first(x)) if first is second else np.sum(x**2)
+
+    a, b = Wave(0.5), Wave(0.7)
+    g = srcad.grad(f)
+
+    for pair in ((a, a), (a, b), (b, b), (b, a)):
+        x = np.array([0.4, 0.9, 1.3])
+        np.testing.assert_allclose(g(x, pair), central_difference(f, x, pair), rtol=1e-6)
+
+
+def test_callable_with_a_rule_is_told_from_others_of_its_class(monkeypatch):
+    rules.rows()
+    monkeypatch.setattr(rules.registry, "_table", dict(rules.registry._table))
+    ruled, plain = Wave(1.0), Wave(1.0)
+    rules.derivative(ruled)(lambda x: 10.0 * np.ones_like(x))
+    g = srcad.grad(summed)
+    x = np.array([0.4, 0.9, 1.3])
+
+    np.testing.assert_allclose(g(x, ruled), 10.0 * np.ones(3))
+    np.testing.assert_allclose(g(x, plain), central_difference(summed, x, plain), rtol=1e-6)
+    np.testing.assert_allclose(g(x, ruled), 10.0 * np.ones(3))
 
 
 def test_an_object_with_a_call_method():

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from srcad import errors
+from srcad.arguments.signature import holds_its_code
 from srcad.errors import SrcadError
 from srcad.frontend.branches.choices import by_argument
 from srcad.frontend.calls import method_call
@@ -28,6 +29,7 @@ from srcad.frontend.domain.values import (
     GeneratorValue,
     ListValue,
     RecordValue,
+    Text,
     TupleValue,
 )
 from srcad.frontend.functions.callees import (
@@ -292,7 +294,7 @@ def _is_list(box: AbstractValue) -> bool:
     return listed or isinstance(box, ListValue | TupleValue)
 
 
-@applies(Constant)
+@applies(Constant, Text)
 def call_known(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call a constant; arguments may be choices."""
     for box in (*args, *kwargs.values()):
@@ -308,6 +310,7 @@ def call_known(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> 
 def invoke_static(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call an object that is known at compile time."""
     function = callee.value
+    _guard_rule(state, callee)
     result = of_call(state, function, args)
     args = gone_through(state, function, args) if result is None else args
     args, kwargs = by_name(function, args, kwargs)
@@ -405,6 +408,19 @@ def _wrapped(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Ab
         )  # what it kept of an earlier call
     inner = Constant(function.__wrapped__, below(path, ("attr", "__wrapped__")))
     return invoke_static(state, Constant(caches.once), (inner, *args), kwargs)
+
+
+def _guard_rule(state: Machine, callee: Constant) -> None:
+    """Assume that an object has its own rule, or none, if others that may replace it have one."""
+    function = callee.value
+    if callee.path is None or not holds_its_code(function):
+        return
+    if not isinstance(function, types.MethodType):
+        if registry.knows_like(function):
+            pinned(state, callee)
+    elif is_library(function) or registry.knows_like(function):
+        for name in ("__self__", "__func__"):  # each access makes another method
+            state.guard(below(callee.path, ("attr", name)), "is", getattr(function, name))
 
 
 def _refuse_complex(state: Machine, method: Any, boxes: Args) -> None:

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from srcad.frontend.domain.predicates import is_hashable
-from srcad.frontend.domain.values import AbstractValue, Constant, Holder, RecordValue
+from srcad.frontend.domain.values import AbstractValue, Constant, Holder, RecordValue, Text
 from srcad.frontend.functions import lazy_iterables
 from srcad.frontend.machine.constants import as_tuple
 from srcad.frontend.machine.dispatch import apply, iterate, iterates
@@ -41,7 +41,7 @@ _LAZY = frozenset({enumerate, itertools.accumulate, itertools.islice, itertools.
 iterates(Holder)(entries)
 
 
-@iterates(RecordValue, Constant)
+@iterates(RecordValue, Constant, Text)
 def through_object(state: Machine, box: RecordValue | Constant) -> AbstractValue:
     """Return the iterable of a loop over an object, as its class defines it."""
     if runtime_keys.is_mapping(box):

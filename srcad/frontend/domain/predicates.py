@@ -22,6 +22,7 @@ from srcad.frontend.domain.values import (
     MethodValue,
     RecordValue,
     Stale,
+    Text,
     TupleValue,
 )
 from srcad.ir.core import Value
@@ -139,7 +140,7 @@ def has_dtype(box: AbstractValue, dtype: AbstractValue) -> bool | None:
 
 def is_of_users(box: Constant) -> bool:
     """Return True if an object is reached anew at every call, and is no code or plain data."""
-    if box.path is None:
+    if box.path is None or isinstance(box, Text):
         return False
     return not isinstance(box.value, _PLAIN) or answers(type(box.value), *_PROTOCOL)
 
@@ -155,6 +156,8 @@ def has_user_protocol(box: AbstractValue) -> bool:
 
 def text_class(box: AbstractValue) -> type | None:
     """`str` or `bytes` where a box certainly is one."""
+    if isinstance(box, Text):
+        return str
     for cls in (str, bytes):
         if isinstance(box, Constant) and isinstance(box.value, cls):
             return cls

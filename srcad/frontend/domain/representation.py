@@ -13,6 +13,7 @@ from srcad.frontend.domain.values import (
     ListValue,
     PlacesValue,
     RecordValue,
+    Text,
     TupleValue,
     ViewValue,
 )
@@ -21,11 +22,13 @@ from srcad.ir.core import Const, Value
 from srcad.ir.inference.builder import atom_type
 from srcad.types.join import join
 from srcad.types.numeric import Numeric
-from srcad.types.structures import ListOf, TupleOf, Type, Undefined, field_type
+from srcad.types.structures import TEXT, ListOf, TupleOf, Type, Undefined, field_type
 
 
 def is_representable(box: AbstractValue) -> bool:
     """Return True if a box can be held by one value."""
+    if isinstance(box, Text):
+        return True
     if isinstance(box, Constant):
         simple = box.value is None or isinstance(box.value, bool | int | float | complex | str)
         return simple or box.atom is not None or not callable(box.value)
@@ -40,11 +43,13 @@ def is_representable(box: AbstractValue) -> bool:
 
 def _is_function(box: AbstractValue) -> bool:
     """Return True if a box is a constant function, as all objects of a list may have it."""
-    return isinstance(box, Constant) and isinstance(box.value, FunctionType | np.ufunc)
+    if isinstance(box, Text) or not isinstance(box, Constant):
+        return False
+    return isinstance(box.value, FunctionType | np.ufunc)
 
 
 def _field_type(box: AbstractValue) -> Type:
-    if isinstance(box, Constant):
+    if isinstance(box, Constant) and not isinstance(box, Text):
         return field_type(representing_type(box), box.value)
     return representing_type(box)
 
@@ -61,6 +66,8 @@ def representing_type(box: AbstractValue) -> Type:
     match box:
         case Value():
             return without_value(box.type)
+        case Text():
+            return TEXT
         case Constant():
             return without_value(atom_type(Const(box.value)))
         case ListValue(items):

@@ -11,7 +11,7 @@ the old one was reachable, so identity is aliasing.  In code a variable that hol
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from srcad.ir.core import NONE, Location, Value
@@ -31,6 +31,47 @@ class Constant:
     path: Path | None = None
     spelling: str | None = None
     atom: Value | None = None
+
+    @property
+    def cls(self) -> type:
+        """The class of the object."""
+        return type(self.value)
+
+
+class Text(Constant):
+    """A string of the arguments, whose value is assumed when it is first read.
+
+    Until then it is a dynamic value, which `carry` returns.  `example` is the string in the call
+    that caused the compilation, and `assume` records that later calls have the same one.
+    """
+
+    example: str
+    assume: Callable[[], Any]
+    carry: Callable[[], Value]
+
+    def __init__(
+        self,
+        example: str,
+        assume: Callable[[], Any],
+        carry: Callable[[], Value],
+        path: Path | None = None,
+    ) -> None:
+        for name, field_ in zip(("spelling", "atom", "path"), (None, None, path), strict=True):
+            object.__setattr__(self, name, field_)
+        object.__setattr__(self, "example", example)
+        object.__setattr__(self, "assume", assume)
+        object.__setattr__(self, "carry", carry)
+
+    @property
+    def cls(self) -> type:
+        """The class of the object."""
+        return str
+
+    @property
+    def value(self) -> str:
+        """The string, which is a constant of the compiled code from now on."""
+        self.assume()
+        return self.example
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,6 +80,8 @@ def partial(
 ) -> AbstractValue:
     """Call a `functools.partial` of the user's."""
     function, path = callee.value, callee.path
+    state.guard(below(path, ("attr", "args")), "length", len(function.args))
+    state.guard(below(path, ("attr", "keywords")), "keys", [*function.keywords])
     inner = value_of_object(state, function.func, below(path, ("attr", "func")))
     first = [
         value_of_object(state, a, below(path, ("attr", "args"), ("item", k)))

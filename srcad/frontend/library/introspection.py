@@ -55,7 +55,7 @@ def class_of(box: AbstractValue) -> type | None:
     """Return the class of the object of a box, where it is known."""
     match box:
         case Constant():
-            return type(box.value)
+            return box.cls
         case TupleValue():
             return tuple
         case ListValue() | Value(type=ListOf()):

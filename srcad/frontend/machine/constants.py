@@ -115,13 +115,18 @@ def is_one_constant(state: Machine, a: Constant, b: Constant) -> bool:
 
     Two places outside that hold one object now are taken for granted to do so from now on.
     """
+    if a.cls is not b.cls:
+        return False
     if a.value is b.value:
         if a.path != b.path:
             pinned(state, a)
             pinned(state, b)
         return True
-    alike = type(a.value) is type(b.value) and not isinstance(a.value, type)
-    return alike and _is_literal_data(a.value) and repr(a.value) == repr(b.value)
+    return (
+        not isinstance(a.value, type)
+        and _is_literal_data(a.value)
+        and repr(a.value) == repr(b.value)
+    )
 
 
 def _is_literal_data(value: Any) -> bool:

@@ -38,6 +38,7 @@ from srcad.frontend.domain.values import (
     ListValue,
     RecordValue,
     SliceValue,
+    Text,
     TupleValue,
 )
 from srcad.ir.constructors import Constructors
@@ -269,6 +270,8 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
         """Return the box as an argument of a call; structures are displayed there."""
         if isinstance(box, Value | Const | Display):
             return box
+        if isinstance(box, Text):
+            return Const(box.value)
         if isinstance(box, Constant):
             return self.constant(box)
         if isinstance(box, SliceValue):
@@ -291,6 +294,8 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
 
     def constant(self, box: Constant) -> Atom:
         """Return a constant, or the value that holds a user's object at the call."""
+        if isinstance(box, Text):
+            return box.carry()
         if box.atom is not None:
             return box.atom
         if box.path is not None and not is_plain(box.value):

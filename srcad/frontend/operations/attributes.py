@@ -27,6 +27,7 @@ from srcad.frontend.domain.values import (
     RecordValue,
     Stale,
     Super,
+    Text,
     TupleValue,
     ViewValue,
 )
@@ -268,7 +269,7 @@ def of_record(state: Machine, box: RecordValue, name: str) -> AbstractValue:
 _OF_NUMBERS = frozenset({"value", "_value_", "real", "imag", "numerator", "conjugate", "__index__"})
 
 
-@attributes_of(Constant)
+@attributes_of(Constant, Text)
 def of_object(state: Machine, box: Constant, name: str) -> AbstractValue:
     """Return an attribute of an object that is known at compile time."""
     value = box.value

@@ -176,7 +176,7 @@ def _identity(
     state: Machine, left: AbstractValue, right: AbstractValue, *, negated: bool
 ) -> AbstractValue:
     if isinstance(left, Constant) and isinstance(right, Constant):
-        if type(left.value) is not type(right.value):
+        if left.cls is not right.cls:
             return Constant(negated)
         return Constant((pinned(state, left) is pinned(state, right)) != negated)
     refuse_identity(state, left, right)

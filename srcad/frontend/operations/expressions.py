@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from functools import partial
 from typing import Any, NoReturn
 
 from srcad import errors
@@ -18,6 +19,7 @@ from srcad.frontend.domain.values import (
     FunctionValue,
     IteratorValue,
     ListValue,
+    Text,
     TupleValue,
 )
 from srcad.frontend.machine.constants import is_settled, known, spread, unpacked
@@ -31,7 +33,7 @@ from srcad.frontend.operations.operators import operate
 from srcad.frontend.store import binding, runtime_keys
 from srcad.frontend.store.lookup import value_of_name
 from srcad.ir.core import Const
-from srcad.types.structures import Opaque
+from srcad.types.structures import TEXT, Opaque
 
 _ONCE = ("zip", "reversed")  # what is gone through once; an ``enumerate`` is a ``zip``
 
@@ -200,9 +202,15 @@ def formatted(state: Machine, node: ast.JoinedStr) -> AbstractValue:
     """Return an f-string, as ``str.format``."""
     values: list[AbstractValue] = []
     template = _template(state, node, values)
-    if all(isinstance(v, Constant) and not is_of_users(v) for v in values):
-        return Constant(template.format(*[v.value for v in values if isinstance(v, Constant)]))
-    return state.emit(str.format, Const(template), *values, type=Opaque(str))
+    constants = [v for v in values if isinstance(v, Constant) and not is_of_users(v)]
+    emit = partial(state.emit, str.format, Const(template), *values, type=TEXT)
+    if len(constants) < len(values):
+        return emit()
+    texts = [v for v in constants if isinstance(v, Text)]
+    if not texts:
+        return Constant(template.format(*[v.value for v in constants]))
+    examples = [v.example if isinstance(v, Text) else v.value for v in constants]
+    return Text(template.format(*examples), lambda: [v.assume() for v in texts], emit)
 
 
 def _template(state: Machine, node: ast.JoinedStr, values: list[AbstractValue]) -> str:

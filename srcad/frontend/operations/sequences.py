@@ -34,7 +34,7 @@ from srcad.ir.memory import has_storage
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import INT, Numeric, int_type
 from srcad.types.sizes import IndexSymbol, constant_extent, symbol_extent
-from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, TupleOf, Type, freshened
+from srcad.types.structures import OPAQUE, TEXT, Fixed, ListOf, Opaque, TupleOf, Type, freshened
 
 Make = Callable[[list[AbstractValue]], AbstractValue]
 
@@ -162,11 +162,16 @@ def _item_type(state: Machine, box: Value) -> Type | None:
             return result_type(operator.getitem, (box, Const(0)), ())
         case Opaque():
             return INT if box.type.cls is range else OPAQUE
-        case TupleOf(items, keys=None) if items and all(isinstance(t, Fixed) for t in items):
-            classes = {type(t.value) for t in items if isinstance(t, Fixed)}
+        case TupleOf(items, keys=None) if items and all(map(_is_no_number, items)):
+            classes = {type(t.value) if isinstance(t, Fixed) else str for t in items}
             return Opaque(classes.pop()) if len(classes) == 1 else OPAQUE
         case _:
             return None
+
+
+def _is_no_number(type_: Type) -> bool:
+    """Return True for a flag, a string or a function."""
+    return isinstance(type_, Fixed) or type_ == TEXT
 
 
 def _zipped(parts: list[Sequences]) -> Sequences:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from srcad import errors
+from srcad.arguments.signature import holds_its_code
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.outside_places import OutsidePlace
 from srcad.frontend.domain.values import (
@@ -21,6 +22,7 @@ from srcad.frontend.domain.values import (
     Frame,
     Holder,
     Stale,
+    Text,
     Unbound,
 )
 from srcad.frontend.machine.constants import raises
@@ -247,6 +249,21 @@ def is_data(value: Any) -> bool:
     return named or is_record(type(value))
 
 
-def holds(value: Value, path: Path) -> Constant:
-    """Return the box of an argument that is an object of the user's class."""
-    return Constant(None, path, atom=value)
+def object_at(state: Machine, path: Path, found: Any, value: Value) -> Constant:
+    """Return the box of an object in the arguments, which `value` holds at the call.
+
+    What can be called is code: where a test selects it there are two functions, and no value.
+    """
+    if type(found) is str:
+        return text_at(state, path, found)
+    return Constant(found, path, atom=None if holds_its_code(found) else value)
+
+
+def text_at(state: Machine, path: Path, found: str) -> Text:
+    """Return the box of a string in the arguments."""
+    return Text(
+        found,
+        lambda: state.guard(path, "equals", found),
+        lambda: state.captured(path, found),
+        path,
+    )
