@@ -1,13 +1,32 @@
-"""Find out if there are complex numbers in a function."""
+"""The kinds of numbers in a function: whether some are complex, whether one is certainly real."""
 
 from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from srcad.analysis.activity import Facts
-from srcad.ir.core import Call, Const, Function, Op, Routine, Value, walk
+from srcad.ir.core import (
+    Atom,
+    Call,
+    Const,
+    For,
+    Function,
+    If,
+    Op,
+    Routine,
+    Value,
+    While,
+    carried_outputs,
+    walk,
+)
+from srcad.ir.library_operations import is_elementwise
+from srcad.rules.registry import lookup
 from srcad.types.numeric import Numeric
-from srcad.types.structures import Type, numbers_in
+from srcad.types.structures import Opaque, Type, numbers_in
 
 # What is asked of complex numbers only: the operand is one, or may be one.
 _PARTS = (np.imag, np.angle)
@@ -44,6 +63,81 @@ def may_be_complex(function: Function, facts: Facts | None = None) -> bool:
             if any(op.target is f for f in _PARTS) and not _is_known(op.args[0]):
                 return True
     return False
+
+
+_ARITHMETIC = (
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.neg,
+    operator.pos,
+)
+
+
+def is_real_number(function: Function, atom: Atom) -> bool:
+    """Return True if an atom is certainly one real number, whose dtype may be unknown.
+
+    ``total = 0`` before a loop is an integer, and a float after an iteration: all values that it
+    may be are looked at.
+
+    >>> function = parse('''
+    ... f(x: float64[n]):
+    ...     for x_k in x [total = 0] -> tag, count, total_n:
+    ...         total_1 = add(total, x_k)
+    ...         yield 0, total_1
+    ...     return total_n
+    ... ''')
+    >>> is_real_number(function, function.block.results[0])
+    True
+    """
+    if not isinstance(atom.type, Numeric) or atom.type.shape != ():
+        return False
+    if atom.type.kind != "?":
+        return atom.type.kind in "fiu"
+    is_real = not may_be_complex(function) and not has_unknown_numbers(function)
+    return is_real and not _may_be_flag(function, atom)
+
+
+def has_unknown_numbers(function: Function) -> bool:
+    """Return True if objects of which nothing is known take part in calls: they may be complex."""
+    return any(
+        isinstance(op, Call)
+        and any(isinstance(v.type, Opaque) and v.type.cls is None for v in op.operands)
+        for op in walk(function.block)
+    )
+
+
+def _may_be_flag(function: Function, atom: Atom) -> bool:
+    """Return True if a number may be a bool: it is no result of arithmetic on some path."""
+    sources: dict[Value, Sequence[Atom]] = {}
+    for op in walk(function.block):
+        if isinstance(op, Call):
+            sources.update({op.result: ()} if _makes_no_flags(op.target) else {})
+        elif isinstance(op, If):
+            pairs = zip(op.then.results, op.orelse.results, strict=True)
+            sources.update(zip(op.outputs, pairs, strict=True))
+        elif isinstance(op, For | While):
+            rows = zip(op.inits, op.body.results[1:], strict=False)
+            for param, output, row in zip(op.carried, carried_outputs(op), rows, strict=True):
+                sources[param] = sources[output] = row
+    pending, seen = [atom], set()
+    while pending:
+        one = pending.pop()
+        if (isinstance(one.type, Numeric) and one.type.kind in "fiu") or one in seen:
+            continue
+        if not isinstance(one, Value) or one not in sources:
+            return True
+        seen.add(one)
+        pending += sources[one]
+    return False
+
+
+def _makes_no_flags(target: Any) -> bool:
+    if any(target is f for f in _ARITHMETIC):
+        return True
+    rule = lookup(target) if is_elementwise(target) else None
+    return rule is not None and rule.kind == "derivative"
 
 
 def _is_complex_inside(called: Function) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 from srcad.startup.identifiers import plain
 from srcad.startup.records import changed, dataclass, field, once
 from srcad.types.join import type_of_constant
+from srcad.types.sizes import Extent
 from srcad.types.structures import Type
 
 # "derived" marks the reverse half of an earlier transform: no longer reversed, but not the user's;
@@ -33,12 +34,16 @@ NONE, CONTINUE, BREAK, RETURN, RAISED = 0, 1, 2, 3, 4
 
 
 class Value:
-    """One SSA value.  `hint` is the name that the user, or a transform, would give it."""
+    """One SSA value.  `hint` is the name that the user, or a transform, would give it.
 
-    __slots__ = ("hint", "type")
+    `selected` is the number of true entries of a mask, once an array was indexed with it.
+    """
+
+    __slots__ = ("hint", "selected", "type")
 
     def __init__(self, type: Type, hint: str | None = None) -> None:
         self.type = type
+        self.selected: Extent | None = None
         self.hint = hint if hint is None else plain(hint)
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from srcad import runtime
+from srcad.analysis import kinds
 from srcad.errors import NonScalarOutputError, no_result, one_number, real_number
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Call, Const, Function, Value
@@ -36,17 +37,12 @@ def scalar_output(function: Function, *, has_aux: bool = False) -> Function:
     (result,) = function.block.results
     y = _pair(function, builder)[0] if has_aux else result
     type_ = atom_type(y)
-    if is_real_number(type_):
+    if kinds.is_real_number(function, y):
         return function
     if not _may_be_scalar(type_):
         raise not_scalar(function, type_, y)
     builder.call(runtime.real_scalar, y, Const(function.name), effect=True, type=Opaque(type(None)))
     return _with(function, builder, result)
-
-
-def is_real_number(type_: Type) -> bool:
-    """Return True if a result is certainly one real number."""
-    return isinstance(type_, Numeric) and type_.shape == () and type_.kind in "fiu"
 
 
 def _may_be_scalar(type_: Type) -> bool:

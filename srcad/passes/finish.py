@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from srcad import runtime
 from srcad.analysis.freshness import fresh_results, is_writable
 from srcad.analysis.ownership import in_place
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
     CHECKPOINT,
     Arg,
@@ -26,6 +28,7 @@ from srcad.ir.core import (
     Value,
     walk,
 )
+from srcad.ir.inference.builder import Builder
 from srcad.ir.substitute import substituted_block
 from srcad.ir.traits import is_marker
 from srcad.ir.verify import verify
@@ -161,6 +164,58 @@ def _marked(op: Op) -> Op:
     return op if half == op.half else replace(op, half=half)
 
 
+# Zeros in place of a cotangent that is not there: a conditional where the type tells which zeros.
+def with_plain_zeros(function: Function) -> Function:
+    """Write ``or_zeros(g, x)`` as a conditional, if `x` is an array of floats or the number 0.0.
+
+    >>> function = parse('''
+    ... f(x: float64[n], g: float64[n]):
+    ...     # reverse half
+    ...     x_bar = or_zeros(g, x)
+    ...     return x_bar
+    ... ''')
+    >>> print(text(with_plain_zeros(function)))
+    f(x, g):
+        t1 = is_(g, None)
+        if t1 -> x_bar:
+            t2 = zeros_like(x)
+            yield t2
+        else:
+            yield g
+        return x_bar
+    """
+    return changed(function, block=_with_plain_zeros(function.block))
+
+
+def _with_plain_zeros(block: Block) -> Block:
+    ops: list[Op] = []
+    for op in block.ops:
+        if isinstance(op, Call) and op.target is runtime.or_zeros:
+            ops += _plain_zeros(op)
+        else:
+            ops.append(op.mapped(_with_plain_zeros))
+    return changed(block, ops=tuple(ops))
+
+
+def _plain_zeros(op: Call) -> list[Op]:
+    g, x = op.args
+    type_ = argument_type(x)
+    builder = Builder(where=op.where, half=op.half)
+    with builder.block() as inside:
+        if isinstance(x, Const) and type(x.value) is float:
+            zeros: Atom = x
+        elif isinstance(type_, Numeric) and type_.form == "array" and type_.kind in "fc":
+            zeros = inside.call(np.zeros_like, x)
+        else:
+            return [op]
+    assert isinstance(g, Value | Const)
+    is_absent = builder.is_(g, Const(None))
+    then, orelse = inside.finish(zeros), Block((), (), (g,))
+    test = If(test=is_absent, then=then, orelse=orelse, outputs=op.results, where=op.where,
+              half=op.half)  # fmt: skip
+    return [*builder.ops, test]
+
+
 # The passes over a finished function and over each routine that it calls, in order.
 ORDER: tuple[Callable[[Function], Function], ...] = (
     drop_markers,
@@ -213,11 +268,15 @@ def finished(function: Function, own: Sequence[int]) -> Function:
         if _DONE not in routine.derived and routine.function is not None:
             routine.derived[_DONE] = True
             routine.function = checked(
-                with_record_lists(in_place(checked(_cleaned(routine.function))))
+                _written_plainly(in_place(checked(_cleaned(routine.function))))
             )
     made = in_place(checked(fresh_results(cleaned, own, writable=False)))
     made = made if is_writable(made) else fresh_results(made, own)
-    return checked(with_record_lists(made))
+    return checked(_written_plainly(made))
+
+
+def _written_plainly(function: Function) -> Function:
+    return with_record_lists(with_plain_zeros(function))
 
 
 def _cleaned(function: Function) -> Function:

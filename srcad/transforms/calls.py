@@ -366,6 +366,9 @@ def _at_run_time(scope: ReverseScope, op: Call, bar: Atom, arg: Value) -> Atom:
     shapes = [getattr(argument_type(a), "shape", None) for a in others]
     if all(shape == () for shape in shapes):
         return bar
+    wide, narrow = op.result.type, arg.type
+    if isinstance(wide, Numeric) and isinstance(narrow, Numeric) and narrow.shape == ():
+        return scope.call(np.sum, bar)
     return scope.call(runtime.unbroadcast, bar, arg)
 
 

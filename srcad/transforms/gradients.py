@@ -159,6 +159,11 @@ def converted(scope: ReverseScope, type_: Type, bar: Atom, value: Value, hint: s
         return scope.builder.call(complex, bar, hint=hint)
     if target.form == "numpy" and target.dtype is not None:
         return scope.builder.call(target.dtype.type, bar, hint=hint)
+    given = value.type
+    is_array = isinstance(given, Numeric) and given.form == "array" and target.kind == "f"
+    if is_array and isinstance(given, Numeric) and scope.sweep.is_surely_real:
+        dtype = () if given.dtype == target.dtype else (("dtype", Const(target.dtype)),)
+        return scope.builder.call(np.full_like, value, bar, kwargs=dtype, hint=hint, type=target)
     return scope.builder.call(runtime.like, bar, value, hint=hint, type=target)
 
 

@@ -87,6 +87,8 @@ def narrowed(scope: ReverseScope, bar: Atom, value: Value) -> Atom:
     """Return the cotangent of a stored value, summed to its shape before broadcasting."""
     wide, narrow = bar.type, value.type
     if isinstance(wide, Numeric) and isinstance(narrow, Numeric):
+        if wide.shape is None and narrow.shape == ():
+            return scope.call(np.sum, bar)
         if wide.shape is not None and wide.shape == narrow.shape:
             return bar
         if wide.shape is not None and narrow.shape is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from srcad.analysis.activity import Facts
 from srcad.analysis.activity_trees import Activity, part
 from srcad.analysis.arguments import rule_of
-from srcad.analysis.kinds import may_be_complex
+from srcad.analysis.kinds import has_unknown_numbers, may_be_complex
 from srcad.errors import UnsupportedTypeError
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
@@ -27,7 +27,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.rules.registry import qualified_name
-from srcad.startup.records import dataclass, field
+from srcad.startup.records import dataclass, field, once
 from srcad.transforms.mirror import Mirrors
 from srcad.types.numeric import FLOAT, Numeric
 from srcad.types.structures import ListOf, Opaque, TupleOf, Type, numbers_in
@@ -87,6 +87,11 @@ class Sweep:
                     self.read_by.setdefault(value, []).append(op)
             elif isinstance(op, For | While):
                 self.collected.update(collected_outputs(op))
+
+    @once
+    def is_surely_real(self) -> bool:
+        """Return True if no number is complex, also none of those that only the call knows."""
+        return self.all_real and not has_unknown_numbers(self.primal)
 
     def is_complex(self, type_: Type) -> bool:
         """Return True if a number of a type is complex, or may be."""

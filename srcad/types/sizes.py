@@ -26,10 +26,11 @@ class Symbol:
 
     `example` is its value in the call that caused the compilation, or a tuple of values when
     the symbol stands for one length of every item of a list.  `source` says where the cache
-    finds it again.  `link` is set once an assumption has decided the symbol.
+    finds it again.  `link` is set once an assumption has decided the symbol.  `slices` holds the
+    lengths of slices that are no linear expression, by their start, stop, step and axis.
     """
 
-    __slots__ = ("environment", "example", "link", "name", "serial", "source")
+    __slots__ = ("environment", "example", "link", "name", "serial", "slices", "source")
 
     def __init__(
         self,
@@ -44,25 +45,21 @@ class Symbol:
         self.environment = environment
         self.link: Extent | None = None
         self.serial = next(_SERIALS)
+        self.slices: dict[tuple[Extent | None, ...], Extent] = {}
 
     def __repr__(self) -> str:
         return self.name
 
 
 class IndexSymbol(Symbol):
-    """A loop index: at least `low` and at most `high` in every iteration; None if unknown.
+    """A loop index: at least `low` and at most `high` in every iteration; None if unknown."""
 
-    `slices` holds the lengths of slices at it that are no linear expression, by their start,
-    stop and axis.
-    """
-
-    __slots__ = ("high", "low", "slices")
+    __slots__ = ("high", "low")
 
     def __init__(self, name: str, low: Extent | None, high: Extent | None) -> None:
         super().__init__(name)
         self.low = low
         self.high = high
-        self.slices: dict[tuple[Extent, Extent, Extent], Extent] = {}
 
 
 @dataclass(frozen=True)

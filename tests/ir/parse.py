@@ -40,6 +40,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from srcad import runtime
 from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import CHECKPOINT, UNDEF, Arg, Atom, Block, Const, Display, Function, Half, Value
@@ -60,7 +61,7 @@ _SLICE = re.compile(r"(?<=[(, ])(\w*):(\w*)(?::(\w*))?(?=[,)])")
 
 _CONSTANTS = {"undef": UNDEF, "checkpoint": CHECKPOINT}
 _PYTHON = {"float": FLOAT, "int": INT, "bool": BOOL, "complex": COMPLEX}
-_MODULES = (primitives, operator, np, builtins)
+_MODULES = (primitives, runtime, operator, np, builtins)
 
 
 def parse(source: str, **callees: Any) -> Function:

@@ -177,3 +177,34 @@ def test_bounds_of_index_decide_in_every_iteration():
     assert environment.assumptions == []
     assert at_least(n - i, -3)
     assert at_least(symbol_extent(IndexSymbol("k", None, n)), 0) is None
+
+
+def masked(h, x):
+    m = x > 0.3
+    h = h.copy()
+    h[m] += 0.5 * np.sin(x[m])
+    h[~m] *= 2.0
+    return np.sum(h * h)
+
+
+def masked_columns(h, x):
+    m = x > 0.3
+    rows = np.stack([h, h * h])
+    return np.sum(rows[:, m] * x[m]) + np.sum(rows[1:][:, m] ** 2)
+
+
+def stepped(h, x):
+    h = h.copy()
+    h[::2] += np.sin(h[::2])
+    h[-1:0:-2] *= x[0] + np.cos(h[-1:0:-2])
+    return np.sum(h * h)
+
+
+@pytest.mark.parametrize("program", [masked, masked_columns, stepped])
+def test_equal_masks_and_slices_have_equal_lengths(program):
+    h, x = np.linspace(0.5, 2.0, 5), np.linspace(0.0, 1.0, 5)
+
+    text = srcad.grad(program, wrt=(0, 1)).inspect(h, x).adjoint_source
+
+    assert "unbroadcast" not in text
+    testing.check_grads(program, (h, x), order=2, modes=("fwd", "rev"))

@@ -11,13 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Const, Display
+from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts
 from srcad.ir.inference.elementwise import broadcast
 from srcad.types.numeric import Numeric, Shape, int_type
 from srcad.types.sizes import (
     Extent,
-    IndexSymbol,
     at_least,
     constant_extent,
     fresh_extent,
@@ -35,12 +34,12 @@ _ZERO, _ONE = constant_extent(0), constant_extent(1)
 # takes from the example: ``x[:d]`` has length ``d`` as long as ``d`` is at most the length of
 # ``x``. An axis of which nothing is known gets a fresh length; the others keep theirs.
 
-# What stands between the brackets for one axis: its slice, or that one place is taken.
-Place = Literal["integer"] | tuple[Arg, ...] | EllipsisType | None
+# What stands between the brackets for one axis: its slice, that one place is taken, or a mask.
+Place = Literal["integer"] | tuple[Arg, ...] | EllipsisType | Value | None
 
 
 def read_type(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
-    """``array[index]``, where the index has integers, slices, ``None`` and ``...`` only."""
+    """``array[index]`` by integers, slices, ``None`` and ``...``; or by slices and one mask."""
     array = argument_type(args[0])
     if not isinstance(array, Numeric) or array.form != "array" or array.shape is None:
         return None
@@ -66,12 +65,33 @@ def _place(part: Arg) -> Any:
         if isinstance(value, slice):
             return tuple(map(Const, (value.start, value.stop, value.step)))
     type_ = part.type
+    if isinstance(part, Value) and _mask_rank(part):
+        return part
     whole = isinstance(type_, Numeric) and type_.form in ("python", "numpy") and type_.kind in "iu"
     return "integer" if whole else NotImplemented
 
 
+def _mask_rank(mask: Value) -> int:
+    """Return the number of axes of an array of flags; 0 for everything else."""
+    type_ = mask.type
+    is_mask = isinstance(type_, Numeric) and type_.form == "array" and type_.kind == "b"
+    return len(type_.shape or ()) if is_mask and isinstance(type_, Numeric) else 0
+
+
+def _selected(mask: Value) -> Extent:
+    """Return the number of true entries of a mask, the same wherever it selects."""
+    if mask.selected is None:
+        mask.selected = fresh_extent()
+    return mask.selected
+
+
 def _shape_read(shape: Shape, places: list[Place]) -> Shape | None:
-    left = len(shape) - sum(place is not None and place is not Ellipsis for place in places)
+    masks = [place for place in places if isinstance(place, Value)]
+    if len(masks) > 1 or (masks and "integer" in places):
+        return None
+    taken = sum(map(_mask_rank, masks))
+    taken += sum(isinstance(place, str | tuple) for place in places)
+    left = len(shape) - taken
     if left < 0 or places.count(Ellipsis) > 1:
         return None
     if Ellipsis not in places:
@@ -84,6 +104,9 @@ def _shape_read(shape: Shape, places: list[Place]) -> Shape | None:
         elif isinstance(place, EllipsisType):
             result += shape[axis : axis + left]
             axis += left
+        elif isinstance(place, Value):
+            result.append(_selected(place))
+            axis += _mask_rank(place)
         else:
             if not isinstance(place, str):
                 result.append(_sliced(shape[axis], place))
@@ -92,30 +115,31 @@ def _shape_read(shape: Shape, places: list[Place]) -> Shape | None:
 
 
 def _sliced(length: Extent, parts: Sequence[Arg]) -> Extent:
-    """Return the length of ``x[start:stop:step]``; a fresh one where it is not known."""
+    """Return the length of ``x[start:stop:step]``, in its symbols where these decide it."""
     step = _bound(parts[2], _ONE)
-    if step is None or step.terms:
+    if step is None or step.terms or step.constant == 0:
         return fresh_extent()
     if step.constant == -1 and all(_is_none(part) for part in parts[:2]):
         return length
     ends = span(length, parts[0], parts[1]) if step.constant >= 1 else None
-    if ends is None and step == _ONE:
-        return _unknown_slice(resolved(length), parts)
     found = None if ends is None else resolved(ends[1] - ends[0])
     if found is None or (found.terms and step.constant > 1):
-        return fresh_extent()
+        return _other_slice(resolved(length), parts, step)
     return found if step.constant == 1 else constant_extent(-(-found.constant // step.constant))
 
 
-def _unknown_slice(length: Extent, parts: Sequence[Arg]) -> Extent:
-    """Return a length of which nothing is known; the same one for equal slices at a loop index."""
-    start, stop = _bound(parts[0], _ZERO), _bound(parts[1], length)
-    if start is None or stop is None:
+def _other_slice(length: Extent, parts: Sequence[Arg], step: Extent) -> Extent:
+    """Return the length of a slice that is no linear expression: equal ones have the same."""
+    bounds = [None if _is_none(part) else _bound(part, _ZERO) for part in parts[:2]]
+    if any(b is None and not _is_none(part) for b, part in zip(bounds, parts, strict=False)):
         return fresh_extent()
-    index = next((s for e in (start, stop) for s, _ in e.terms if isinstance(s, IndexSymbol)), None)
-    if index is None:
-        return fresh_extent()
-    return index.slices.setdefault((start, stop, length), fresh_extent())
+    known = [e for e in (*bounds, length) if e is not None]
+    symbol = next((s for e in known for s, _ in e.terms), None)
+    if symbol is None:
+        first, last = (None if e is None else e.constant for e in bounds)
+        places = range(*slice(first, last, step.constant).indices(length.constant))
+        return constant_extent(len(places))
+    return symbol.slices.setdefault((*bounds, step, length), fresh_extent())
 
 
 def _is_none(arg: Arg) -> bool:
