@@ -124,9 +124,6 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.tensordot/7/0-d/error",
         "np.linalg.tensordot/0/0-d/error",
     ),
-    "the tangent of xlog1py by its first operand has the precision of float16 beside int8": (
-        "np.xlog1py/elements/float64 array, int8 array/forward",
-    ),
     "the derivative of lpmv at -1 and 1 is 0 / 0": (
         "np.lpmv/?/integers 0/forward",
         "np.lpmv/?/integers 0/forward",

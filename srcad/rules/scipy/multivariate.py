@@ -392,7 +392,7 @@ def skew(y_bar, y, a, axis=0, bias=True):
     if may_be_complex(a):
         return REAL_ONLY
     n = _count(a, axis)
-    factor = 1.0 if bias else math.sqrt(n * (n - 1)) / (n - 2)
+    factor = 1.0 if bias or n <= 2 else math.sqrt(n * (n - 1)) / (n - 2)
     return _standardised(y_bar, a, axis, 3, factor)
 
 
@@ -405,5 +405,5 @@ def kurtosis(y_bar, y, a, axis=0, fisher=True, bias=True):
     if may_be_complex(a):
         return REAL_ONLY
     n = _count(a, axis)
-    factor = 1.0 if bias else (n * n - 1) / ((n - 2) * (n - 3))
+    factor = 1.0 if bias or n <= 3 else (n * n - 1) / ((n - 2) * (n - 3))
     return _standardised(y_bar, a, axis, 4, factor)

@@ -211,13 +211,13 @@ def entr(x):
 
 @derivative(special.xlogy, samples=(0.4, 3))
 def xlogy(x, y):
-    log_y = float(np.log(y)) if isinstance(y, (int, float)) else np.log(y)
+    log_y = float(np.log(y)) if isinstance(y, (int, float)) else np.log(1.0 * y)
     return log_y, x / y
 
 
 @derivative(special.xlog1py, samples=(0.4, 3))
 def xlog1py(x, y):
-    log_y = float(np.log1p(y)) if isinstance(y, (int, float)) else np.log1p(y)
+    log_y = float(np.log1p(y)) if isinstance(y, (int, float)) else np.log1p(1.0 * y)
     return log_y, x / (1 + y)
 
 
