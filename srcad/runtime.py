@@ -43,12 +43,12 @@ def unbroadcast(g: Any, x: Any) -> Any:
     return g if np.shape(g) == shape else np.broadcast_to(g, shape).copy()
 
 
-def zeros_like(x: Any) -> Any:
+def zero_cotangent(x: Any) -> Any:
     """Return the zero cotangent of a number or an array (of a list or tuple: of its items)."""
     if isinstance(x, list):
-        return [zeros_like(item) for item in x]
+        return [zero_cotangent(item) for item in x]
     if isinstance(x, tuple):
-        return tuple(zeros_like(item) for item in x)
+        return tuple(zero_cotangent(item) for item in x)
     if isinstance(x, np.ndarray):
         return np.zeros(x.shape, float if x.dtype.kind in "iub" else x.dtype)
     if isinstance(x, np.inexact):
@@ -62,7 +62,7 @@ def or_zeros(g: Any, x: Any) -> Any:
     A number in the place of a structure is the zero of one that no branch has saved.
     """
     if g is None or (isinstance(g, float) and isinstance(x, list | tuple | dict)):
-        return zeros_like(x)
+        return zero_cotangent(x)
     if isinstance(g, list):
         beside = x if isinstance(x, list) else [None] * len(g)  # no branch has saved it
         return [or_zeros(item, y) for item, y in zip(g, beside, strict=True)]
@@ -90,12 +90,12 @@ def sign(x: float) -> float:
     return -1.0 if x < 0.0 else x - x
 
 
-def ascending(keys: Any, reverse: Any = False) -> list[int]:
+def sorted_positions(keys: Any, reverse: Any = False) -> list[int]:
     """Return the positions of keys in the order that ``sorted`` gives them."""
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
 
 
-def separate(written: Any, *arguments: Any) -> None:
+def check_distinct_objects(written: Any, *arguments: Any) -> None:
     """Refuse arguments in which an object that is written into, or one inside it, stands twice."""
     inside = {id(item) for item in _parts(written) if not isinstance(item, np.ndarray)}
     seen: set[int] = set()
@@ -110,7 +110,7 @@ def separate(written: Any, *arguments: Any) -> None:
             seen.add(id(item))
 
 
-def apart(written: Any, *others: Any) -> None:
+def check_separate_memory(written: Any, *others: Any) -> None:
     """Refuse arrays that a differentiated call writes into, if others share their memory."""
     own = [x for x in _parts(written) if isinstance(x, np.ndarray)]
     more = [x for x in _parts(others) if isinstance(x, np.ndarray)]
@@ -151,12 +151,12 @@ def _parts(value: Any) -> Iterator[Any]:
             yield item
 
 
-def undecided(sentence: str) -> Any:
+def raise_undecided(sentence: str) -> Any:
     """Raise: a derivative would be needed that the types did not allow to take before the call."""
     raise UnsupportedTypeError(sentence)
 
 
-def plus(a: Any, b: Any) -> Any:
+def add_cotangents(a: Any, b: Any) -> Any:
     """Return the sum of two cotangents of which either may not be there yet."""
     if a is None or b is None:
         return b if a is None else a
@@ -164,15 +164,15 @@ def plus(a: Any, b: Any) -> Any:
         if isinstance(a, kind) is not isinstance(b, kind):  # a zero: no branch has saved it
             return a if isinstance(a, kind) else b
     if isinstance(a, list) or isinstance(b, list):
-        return [plus(x, y) for x, y in zip(a, b, strict=True)]
+        return [add_cotangents(x, y) for x, y in zip(a, b, strict=True)]
     if isinstance(a, tuple):
-        return tuple(plus(x, y) for x, y in zip(a, b, strict=True))
+        return tuple(add_cotangents(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict):
-        return {key: plus(item, b[key]) for key, item in a.items()}
+        return {key: add_cotangents(item, b[key]) for key, item in a.items()}
     return a + b
 
 
-def like(g: Any, x: Any) -> Any:
+def converted_like(g: Any, x: Any) -> Any:
     """Return a gradient in the kind of the argument that it belongs to.
 
     A Python number gives ``float`` (or ``complex``), a NumPy scalar the same scalar type, an array
@@ -184,7 +184,7 @@ def like(g: Any, x: Any) -> Any:
         if x.flags.f_contiguous and not x.flags.c_contiguous:
             order = "F"
         if type(g) is np.ndarray and g.dtype.kind == "c" != x.dtype.kind:
-            undecided("a complex number comes from a call that srcad does not read")
+            raise_undecided("a complex number comes from a call that srcad does not read")
         result = np.empty(x.shape, dtype, order=order)
         result[...] = g
         return result
@@ -195,7 +195,7 @@ def like(g: Any, x: Any) -> Any:
     return complex(g) if isinstance(x, complex) else float(g)
 
 
-def taken_in(y: Any, place: Any) -> Any:
+def as_kept_in(y: Any, place: Any) -> Any:
     """Return the result `y` of ``place op= value`` as `place` keeps it: an array for an array."""
     if not isinstance(place, np.ndarray):
         return y
@@ -204,7 +204,7 @@ def taken_in(y: Any, place: Any) -> Any:
     return result
 
 
-def fitting(g: Any, x: Any, name: str, *, partial: bool = False) -> Any:
+def checked_cotangent(g: Any, x: Any, name: str, *, partial: bool = False) -> Any:
     """Return a cotangent that a user's rule made for `x`, if it has the shape and kind of `x`.
 
     A `partial` derivative may be a mask, and may have to be broadcast.
@@ -224,7 +224,7 @@ def fitting(g: Any, x: Any, name: str, *, partial: bool = False) -> Any:
     if type(g) is tuple and len(g) == 1:
         (g,) = g
     if g is None:  # on this path
-        return zeros_like(x)
+        return zero_cotangent(x)
     array = np.asarray(g)
     shape, wanted = array.shape, np.shape(x)
     problem = ""
@@ -249,39 +249,39 @@ def _is_broadcast(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     return len(shape) <= len(wanted) and all(m in (1, n) for m, n in pairs)
 
 
-def owned(x: Any) -> Any:
+def deep_copy(x: Any) -> Any:
     """Return a copy of an array, also inside lists, tuples and dicts.
 
     Numbers are returned as they are.
     """
     if isinstance(x, list):
-        return [owned(item) for item in x]
+        return [deep_copy(item) for item in x]
     if isinstance(x, dict):
-        return {key: owned(item) for key, item in x.items()}
+        return {key: deep_copy(item) for key, item in x.items()}
     if isinstance(x, tuple):
-        return tuple.__new__(type(x), [owned(item) for item in x])
+        return tuple.__new__(type(x), [deep_copy(item) for item in x])
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-def laid_out(g: Any, x: Any) -> Any:
+def copy_in_order_of(g: Any, x: Any) -> Any:
     """Return a copy of a gradient in C order, or in Fortran order where the argument has that."""
     if isinstance(g, np.ndarray) and isinstance(x, np.ndarray):
         fortran = x.flags.f_contiguous and not x.flags.c_contiguous
         return np.array(g, order="F" if fortran else "C")
     if isinstance(g, dict):
-        return {key: laid_out(g[key], x[key]) for key in g}
+        return {key: copy_in_order_of(g[key], x[key]) for key in g}
     if isinstance(g, list):
-        return [laid_out(a, b) for a, b in zip(g, x, strict=True)]
+        return [copy_in_order_of(a, b) for a, b in zip(g, x, strict=True)]
     if isinstance(g, tuple):
-        return tuple.__new__(type(g), [laid_out(a, b) for a, b in zip(g, x, strict=True)])
+        return tuple.__new__(type(g), [copy_in_order_of(a, b) for a, b in zip(g, x, strict=True)])
     held = None if g is None or isinstance(g, float | np.generic) else objects.attributes(g)
     if held is not None:
         for name, part in zip(*held, strict=True):
-            object.__setattr__(g, name, laid_out(part, getattr(x, name)))
+            object.__setattr__(g, name, copy_in_order_of(part, getattr(x, name)))
     return g
 
 
-def stays(array: Any, index: Any) -> Any:
+def last_writes(array: Any, index: Any) -> Any:
     """Which values of ``array[index] = values`` stay: not those that a later one overwrites."""
     places = np.arange(array.size).reshape(array.shape)[index]
     order = np.arange(places.size)
@@ -290,7 +290,7 @@ def stays(array: Any, index: Any) -> Any:
     return (last[places.ravel()] == order).reshape(places.shape)
 
 
-def rounded(y: Any, function: Any, place: Any, a: Any, b: Any = None) -> Any:
+def rounded_as_in_place(y: Any, function: Any, place: Any, a: Any, b: Any = None) -> Any:
     """Return the result `y` of a ufunc of `a` (and `b`), rounded to the dtype of `place`.
 
     NumPy's loops over entries that lie in order round the last digit of some functions in another
@@ -310,7 +310,7 @@ def shuffled(generator: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
-def real_scalar(y: Any, name: str) -> None:
+def check_real_scalar(y: Any, name: str) -> None:
     """Refuse a result that is not one real number."""
     if y is None:
         sentence, reason, remedy = no_result(name)
@@ -332,18 +332,18 @@ def real_scalar(y: Any, name: str) -> None:
     )
 
 
-def as_real_as(bar: Any, x: Any) -> Any:
+def real_part_like(bar: Any, x: Any) -> Any:
     """Return a cotangent or a tangent of `x`: its real part where `x` is real."""
     if isinstance(x, list) and isinstance(bar, list | np.ndarray):
-        return [as_real_as(one, y) for one, y in zip(bar, x, strict=True)]
+        return [real_part_like(one, y) for one, y in zip(bar, x, strict=True)]
     if isinstance(x, tuple | list) and isinstance(bar, tuple):
-        return tuple(as_real_as(one, y) for one, y in zip(bar, x, strict=True))
+        return tuple(real_part_like(one, y) for one, y in zip(bar, x, strict=True))
     if isinstance(bar, complex | np.ndarray) and np.iscomplexobj(bar) and not np.iscomplexobj(x):
         return np.real(bar)
     return bar
 
 
-def of_any_phase(bar: Any, change: Any) -> Any:
+def checked_phase(bar: Any, change: Any) -> Any:
     """Return a cotangent of complex vectors of which only directions are known, if it is one.
 
     `change` is how fast the result changes when the phases of the vectors do.
@@ -358,7 +358,7 @@ def of_any_phase(bar: Any, change: Any) -> Any:
     return bar
 
 
-def numeric(value: Any, *, sparse: bool = False) -> None:
+def check_numeric(value: Any, *, sparse: bool = False) -> None:
     """Refuse an operand that does arithmetic in a way of its own; a `sparse` matrix has a ``@``."""
     cls = type(value)
     if isinstance(value, Number | np.generic | list | tuple | range) or cls in ARRAY_CLASSES:
@@ -375,9 +375,9 @@ def numeric(value: Any, *, sparse: bool = False) -> None:
     )
 
 
-def numeric_value(value: Any) -> Any:
+def checked_numeric(value: Any) -> Any:
     """Return a result of which its rule does not tell what it is: a number or an array."""
-    numeric(value)
+    check_numeric(value)
     if isinstance(value, list | tuple | range):
         raise UnsupportedTypeError(
             f"cannot unpack or read an attribute of a {type(value).__name__} that a function with "
@@ -388,7 +388,7 @@ def numeric_value(value: Any) -> Any:
     return value
 
 
-def no_array(value: Any) -> None:
+def check_not_array(value: Any) -> None:
     """Refuse to change an array in place that may have unknown owners."""
     if isinstance(value, np.ndarray):
         raise MutationError(
@@ -399,4 +399,13 @@ def no_array(value: Any) -> None:
 
 
 # What only looks, and raises: nothing flows through it, and what it returns nobody reads.
-CHECKS = frozenset({separate, apart, undecided, real_scalar, numeric, no_array})
+CHECKS = frozenset(
+    {
+        check_distinct_objects,
+        check_separate_memory,
+        raise_undecided,
+        check_real_scalar,
+        check_numeric,
+        check_not_array,
+    }
+)

@@ -38,7 +38,7 @@ def findings(text: str, user_names: frozenset[str] = frozenset()) -> list[str]:
             found += _neutral(node)
         if isinstance(node, ast.Import | ast.ImportFrom) and "srcad" in ast.unparse(node):
             found.append(f"a run-time helper: {ast.unparse(node)}")
-        if isinstance(node, ast.Name) and node.id in ("unbroadcast", "like"):
+        if isinstance(node, ast.Name) and node.id in ("unbroadcast", "converted_like"):
             found.append(f"a run-time helper: {node.id}")
     return found
 
@@ -132,7 +132,8 @@ def _zeros(body: list[ast.stmt]) -> Iterator[str]:
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
             continue
         if not (
-            _is(node.value, 0) or ast.unparse(node.value).startswith(("np.zeros", "zeros_like"))
+            _is(node.value, 0)
+            or ast.unparse(node.value).startswith(("np.zeros", "zeros_like", "zero_cotangent"))
         ):
             continue
         name = node.targets[0].id

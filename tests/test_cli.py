@@ -196,7 +196,7 @@ def test_show_generic_code_suggests_arguments(kinds, function, asked, capsys):
     assert main(["show", f"shown_kinds:{function}"]) == 0
 
     shown = capsys.readouterr()
-    helpers = "like(" in shown.out or "unbroadcast(" in shown.out
+    helpers = "converted_like(" in shown.out or "unbroadcast(" in shown.out
     assert helpers == (f"python -m srcad show shown_kinds:{function} --args {asked}" in shown.err)
     assert main(["show", f"shown_kinds:{function}", "--args", asked.strip('"')]) == 0
     assert capsys.readouterr().err == ""

@@ -7,11 +7,12 @@ import io
 import linecache
 import re
 import sys
+import types
 from pathlib import Path
 
 import pytest
 
-from srcad import rules
+from srcad import rules, runtime
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -101,3 +102,14 @@ def defined_names(path):
     return functions | {
         node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
+
+
+def test_every_helper_of_generated_code_documented():
+    page = (ROOT / "docs" / "how-it-works.md").read_text()
+    helpers = {
+        name for name, value in vars(runtime).items()
+        if isinstance(value, types.FunctionType) and value.__module__ == "srcad.runtime"
+        and not name.startswith("_")
+    }  # fmt: skip
+
+    assert {name for name in helpers if f"| `{name}(" not in page} == set()

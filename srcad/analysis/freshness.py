@@ -30,11 +30,11 @@ from srcad.ir.core import (
 )
 from srcad.ir.memory import has_storage, is_one_of, makes_fresh, values_kept_outside
 from srcad.ir.traits import built_parts, is_builder, is_read_only, is_store, puts_in
-from srcad.runtime import laid_out, owned
+from srcad.runtime import copy_in_order_of, deep_copy
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.structures import ListOf, TupleOf
 
-_COPIES = frozenset({owned, laid_out})
+_COPIES = frozenset({deep_copy, copy_in_order_of})
 
 
 def fresh_results(function: Function, own: Iterable[int], *, writable: bool = True) -> Function:
@@ -133,7 +133,7 @@ class _Fresh:
             self.replaced.add(maker)
             atom = maker.args[0]
         if structured:
-            self.ops.append(Call(target=owned, args=(atom,), result=copied, half="reverse"))
+            self.ops.append(Call(target=deep_copy, args=(atom,), result=copied, half="reverse"))
         else:
             self.ops.append(copy_of(atom, copied, Op(half="reverse")))
         return copied

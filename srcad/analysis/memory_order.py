@@ -56,7 +56,7 @@ class _Order(NamedTuple):
 _ALWAYS = frozenset(
     {np.zeros, np.ones, np.full, np.empty, np.eye, np.identity, np.arange, np.linspace, np.take,
      operator.matmul, np.matmul, np.dot, np.tensordot, np.outer, np.kron, np.repeat, np.tri,
-     np.ascontiguousarray, runtime.like, runtime.laid_out}
+     np.ascontiguousarray, runtime.converted_like, runtime.copy_in_order_of}
 )  # fmt: skip
 # What is as its operands are: these have a memory of their own, and those show all of it.
 _FOLLOWING = frozenset(
@@ -65,8 +65,8 @@ _FOLLOWING = frozenset(
      np.hstack, np.vstack, np.diff, np.roll, np.append}
 )  # fmt: skip
 _SHOWING = frozenset(
-    {np.expand_dims, np.squeeze, np.array, np.asarray, runtime.unbroadcast, runtime.zeros_like,
-     runtime.owned}
+    {np.expand_dims, np.squeeze, np.array, np.asarray, runtime.unbroadcast, runtime.zero_cotangent,
+     runtime.deep_copy}
 )  # fmt: skip
 _TURNING = frozenset({np.transpose, np.swapaxes, np.moveaxis, np.matrix_transpose, np.flip})
 _PARTS = frozenset({np.real, np.imag, np.broadcast_to})

@@ -49,14 +49,14 @@ from srcad.ir.memory import (
 )
 from srcad.ir.operations import Classes, NewVersion, memory_effect
 from srcad.ir.traits import depends_on_shape_only, is_known_part, is_store
-from srcad.runtime import owned
+from srcad.runtime import deep_copy
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.structures import ListOf, PlacesOf
 
 # Copies that make stores possible in place: where they stand, and a block with them.
 
-_COPIES = frozenset({np.copy, owned, list, dict})
+_COPIES = frozenset({np.copy, deep_copy, list, dict})
 
 
 @dataclass(eq=False)
@@ -257,7 +257,7 @@ class Cures:
         taken = Value(op.result.type)
         call = copy_of(taken, op.result, op)
         if is_known_part(op.target):  # what a branch that was not taken has saved is None
-            call = replace(call, target=owned)
+            call = replace(call, target=deep_copy)
         return [replace(op, result=taken), call]
 
     def _loop(self, op: Loop) -> list[Op]:
@@ -318,7 +318,7 @@ def _kept_copy(saved: Value, kept: Value, loop: Loop) -> Call:
     """Return a copy of a value that an iteration saves, or None on a path that has not made it."""
     call = copy_of(saved, kept, loop)
     if _may_be_nothing(saved, loop.body):
-        return replace(call, target=owned)
+        return replace(call, target=deep_copy)
     return call
 
 
@@ -493,7 +493,7 @@ def copy_of(source: Atom, result: Value, near: Op) -> Call:
     The items of the list are not copied.
     """
     type_ = result.type
-    target: Any = owned
+    target: Any = deep_copy
     if isinstance(type_, ListOf):
         target = dict if isinstance(type_, PlacesOf) else list
     elif isinstance(type_, Numeric) and type_.form == "array":

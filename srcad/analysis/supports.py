@@ -23,7 +23,15 @@ from srcad.types.objects import attributes
 
 _MOST_TRIPS = 10_000  # of a loop in an arm that the call does not take
 _MOST_CALLS = 3
-_CASTS = (float, np.float64, np.float32, np.astype, runtime.like, runtime.owned, runtime.laid_out)
+_CASTS = (
+    float,
+    np.float64,
+    np.float32,
+    np.astype,
+    runtime.converted_like,
+    runtime.deep_copy,
+    runtime.copy_in_order_of,
+)
 
 
 class Support:

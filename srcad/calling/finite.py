@@ -24,7 +24,7 @@ from srcad.ir.evaluate import Env, argument_value, evaluate_by, run_call
 from srcad.ir.text import Printer, target_name
 from srcad.modes.mode import Part, Run
 from srcad.pipeline import Compiled
-from srcad.runtime import owned
+from srcad.runtime import deep_copy
 from srcad.startup.records import dataclass
 from srcad.startup.short_tracebacks import short_traceback
 
@@ -173,7 +173,7 @@ def _evaluated(part: Part, origins: _Origins, *arguments: Any) -> Any:
         origins.note_given(param.hint or "seed", given)
     found = evaluate_by(partial(_watched, origins, part.function), part.function, *arguments)
     results = (found,) if len(part.function.block.results) == 1 else found
-    own = tuple(owned(r) if k in part.own else r for k, r in enumerate(results))
+    own = tuple(deep_copy(r) if k in part.own else r for k, r in enumerate(results))
     for result, copy in zip(results, own, strict=True):
         origins.note_copy(result, copy)
     return own[0] if results is not found else own

@@ -253,7 +253,7 @@ def separations(state: Machine, boxes: Mapping[str, AbstractValue]) -> list[Op]:
     everything = [state.atom(box) for box in boxes.values() if next(mutable_parts(box), None)]
     for source, where in state.objects.arguments.items():
         checks.where = where
-        checks.call(runtime.separate, source, *everything, effect=True, type=OPAQUE)
+        checks.call(runtime.check_distinct_objects, source, *everything, effect=True, type=OPAQUE)
     return checks.ops
 
 

@@ -165,9 +165,9 @@ _rows(Operation(called="trips", owed=None), range)
 
 # --------------------------------------------------------------------------------- our helpers
 _rows(Operation(result=types_of.unbroadcast, asks_of=1, flows=(0,)), runtime.unbroadcast)
-_rows(Operation(memory=Fresh(), asks_of=0, asks_for="likeness", flows=()), runtime.zeros_like)
-_rows(Operation(memory=Fresh(), flows=(0,)), runtime.like)
+_rows(Operation(memory=Fresh(), asks_of=0, asks_for="likeness", flows=()), runtime.zero_cotangent)
+_rows(Operation(memory=Fresh(), flows=(0,)), runtime.converted_like)
 _rows(Operation(asks_of=1, asks_for="likeness", flows=(0,)), runtime.or_zeros)
-_rows(Operation(flows=EVERY), runtime.plus)
+_rows(Operation(flows=EVERY), runtime.add_cotangents)
 _rows(Operation(result=types_of.python_float), runtime.sign, runtime.as_float)
-_rows(Operation(owed=None, flows=(0,)), runtime.fitting, runtime.taken_in)
+_rows(Operation(owed=None, flows=(0,)), runtime.checked_cotangent, runtime.as_kept_in)

@@ -23,8 +23,9 @@ OPERATORS = frozenset(
      operator.pow, operator.neg, operator.invert, operator.abs, operator.matmul, operator.and_,
      operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le,
      operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len, builtins.float,
-     builtins.int, builtins.bool, builtins.round, builtins.range, runtime.like, runtime.laid_out,
-     runtime.stays, runtime.rounded, runtime.taken_in}
+     builtins.int, builtins.bool, builtins.round, builtins.range, runtime.converted_like,
+     runtime.copy_in_order_of, runtime.last_writes, runtime.rounded_as_in_place,
+     runtime.as_kept_in}
 )  # fmt: skip
 IN_PLACE = frozenset(
     {operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv,
@@ -32,7 +33,7 @@ IN_PLACE = frozenset(
      operator.ilshift, operator.irshift}
 )  # fmt: skip
 # Helpers whose result is new memory, also of a list or of what may be a number.
-COPIES = frozenset({runtime.owned, runtime.zeros_like, runtime.laid_out})
+COPIES = frozenset({runtime.deep_copy, runtime.zero_cotangent, runtime.copy_in_order_of})
 # What puts a value where somebody outside keeps it: the last argument.
 KEEPING = frozenset({setattr, operator.setitem, list.append})
 

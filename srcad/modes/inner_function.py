@@ -180,7 +180,7 @@ class InnerWrites:
             if other is one or (laid and common):
                 _refuse(state, name)
         if several or isinstance(one.type, ListOf):
-            state.emit(runtime.apart, one, *several, effect=True)
+            state.emit(runtime.check_separate_memory, one, *several, effect=True)
 
     # ------------------------------------------------------------------ what was written into
     def _pairs(self) -> Iterator[Pair]:

@@ -63,7 +63,11 @@ def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Funct
         if request.holomorphic or not basis.is_one_number:
             refuse_undecided(function)
         builder.call(
-            runtime.real_scalar, result, Const(function.name), effect=True, type=Opaque(type(None))
+            runtime.check_real_scalar,
+            result,
+            Const(function.name),
+            effect=True,
+            type=Opaque(type(None)),
         )
     trees: list[Tree] = []
 

@@ -41,7 +41,9 @@ def scalar_output(function: Function, *, has_aux: bool = False) -> Function:
         return function
     if not _may_be_scalar(type_):
         raise not_scalar(function, type_, y)
-    builder.call(runtime.real_scalar, y, Const(function.name), effect=True, type=Opaque(type(None)))
+    builder.call(
+        runtime.check_real_scalar, y, Const(function.name), effect=True, type=Opaque(type(None))
+    )
     return _with(function, builder, result)
 
 

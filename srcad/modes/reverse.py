@@ -67,7 +67,7 @@ def with_layouts(made: Function, places: Sequence[WrtEntry], odd: Collection[Wrt
             for key in place.keys:
                 x = _read(builder, x, key)
             gradients[k] = builder.call(
-                runtime.laid_out, gradient, x, type=gradient.type, hint=gradient.hint
+                runtime.copy_in_order_of, gradient, x, type=gradient.type, hint=gradient.hint
             )
     block = Block((), tuple(builder.ops), (y, *gradients))
     return Function(made.name, made.params, block, made.where)

@@ -56,7 +56,7 @@ _COMPARISONS = (
     operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, np.less,
     np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal,
 )  # fmt: skip
-_ENDS = (runtime.real_scalar, runtime.separate)
+_ENDS = (runtime.check_real_scalar, runtime.check_distinct_objects)
 _told: weakref.WeakKeyDictionary[CodeType, set[str]] = weakref.WeakKeyDictionary()
 
 

@@ -122,7 +122,7 @@ rewrites_by_pattern(
     """,
     same_shape,
     same_kind,
-    zeros=(np.zeros_like, runtime.zeros_like, np.zeros),
+    zeros=(np.zeros_like, runtime.zero_cotangent, np.zeros),
     add_at=every(adds_at_places),
     updated=every(sets_places),
 )
@@ -170,7 +170,7 @@ rewrites_by_pattern(
     names_all,
     same_shape,
     known_shape,
-    zeros_like=(np.zeros_like, runtime.zeros_like),
+    zeros_like=(np.zeros_like, runtime.zero_cotangent),
     add_at=every(adds_at_places),
     updated=every(sets_places),
 )

@@ -140,7 +140,7 @@ rewrites_by_pattern(
     is_real,
     same_shape,
     unbroadcast=(runtime.unbroadcast,),
-    like=(runtime.like,),
+    like=(runtime.converted_like,),
 )
 
 

@@ -7,7 +7,15 @@ import numpy as np
 
 from srcad.rules.declare import linear, nondifferentiable
 from srcad.rules.row import NoPartial
-from srcad.runtime import as_real_as, fitting, like, numeric_value, of_any_phase, rounded, taken_in
+from srcad.runtime import (
+    as_kept_in,
+    checked_cotangent,
+    checked_numeric,
+    checked_phase,
+    converted_like,
+    real_part_like,
+    rounded_as_in_place,
+)
 
 TOO_DEEP = NoPartial("lists are nested more than three deep; stack them with np.stack")
 
@@ -97,37 +105,37 @@ def number(y_bar, x):
     return np.reshape(y_bar, np.shape(x))
 
 
-@linear(like, memory="shared", samples=())
+@linear(converted_like, memory="shared", samples=())
 def gradient_like(y_bar, g, x):
     return y_bar, None
 
 
-@linear(fitting, memory="shared", samples=())
+@linear(checked_cotangent, memory="shared", samples=())
 def as_it_is(y_bar, g, x, name, *, partial=False):
     return y_bar, None, None
 
 
-@linear(numeric_value, memory="shared", samples=())
+@linear(checked_numeric, memory="shared", samples=())
 def as_a_number(y_bar, value):
     return y_bar
 
 
-@linear(as_real_as, memory="shared", samples=())
+@linear(real_part_like, memory="shared", samples=())
 def as_its_part(y_bar, bar, x):
     return y_bar, None
 
 
-@linear(of_any_phase, memory="shared", samples=())
+@linear(checked_phase, memory="shared", samples=())
 def as_checked(y_bar, bar, change):
     return y_bar, None
 
 
-@linear(taken_in, memory="shared", samples=())
+@linear(as_kept_in, memory="shared", samples=())
 def as_taken_in(y_bar, y, place):
     return y_bar, None
 
 
-@linear(rounded, active=("y", "place", "a", "b"), samples=())
+@linear(rounded_as_in_place, active=("y", "place", "a", "b"), samples=())
 def as_rounded(y_bar, y, function, place, a, b=None):
     """The numbers are those of `y`, up to the last digit."""
     return y_bar, None, None, None

@@ -9,7 +9,7 @@ import operator
 import numpy as np
 
 from srcad.rules.declare import adjoint, linear, nondifferentiable
-from srcad.runtime import ascending, sign, unbroadcast, zeros_like
+from srcad.runtime import sign, sorted_positions, unbroadcast, zero_cotangent
 
 # ------------------------------------------------------------------------ comparisons and logic
 nondifferentiable(operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
@@ -39,14 +39,14 @@ nondifferentiable(np.argwhere, np.nonzero, np.flatnonzero, np.count_nonzero, np.
 nondifferentiable(np.digitize, np.lexsort, np.unravel_index, np.ravel_multi_index)
 nondifferentiable(np.linalg.matrix_rank)
 nondifferentiable(np.histogram_bin_edges, memory="shared")
-nondifferentiable(ascending)
+nondifferentiable(sorted_positions)
 nondifferentiable(np.shares_memory, np.may_share_memory, str, repr, format, print)
 nondifferentiable(np.result_type, np.can_cast, np.promote_types, np.min_scalar_type)
 nondifferentiable(np.issubdtype, np.finfo, np.iinfo, operator.indexOf, operator.countOf)
 
 # ------------------------------------------------------------------------ arrays from nothing
 nondifferentiable(np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like)
-nondifferentiable(np.eye, np.identity, np.tri, np.indices, zeros_like)
+nondifferentiable(np.eye, np.identity, np.tri, np.indices, zero_cotangent)
 nondifferentiable(np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from)
 nondifferentiable(np.mask_indices, np.ndindex)
 nondifferentiable(np.ix_, np.diag_indices, np.diag_indices_from, memory="shared")

@@ -12,7 +12,7 @@ import numpy as np
 from srcad.rules.declare import linear, nondifferentiable
 from srcad.rules.registry import static
 from srcad.rules.writes import add_at, add_at_repeated, updated
-from srcad.runtime import stays, unbroadcast
+from srcad.runtime import last_writes, unbroadcast
 
 
 @static
@@ -48,11 +48,11 @@ def updated_(y_bar, array, index, value):
     """``array[index] = value``: what was overwritten gets no cotangent."""
     value_bar = y_bar[index]
     if names_places_twice(index):
-        value_bar = value_bar * stays(y_bar, index)
+        value_bar = value_bar * last_writes(y_bar, index)
     return updated(y_bar, index, 0.0), None, unbroadcast(value_bar, value)
 
 
-nondifferentiable(stays)
+nondifferentiable(last_writes)
 
 
 @linear(add_at, add_at_repeated, samples=())

@@ -10,7 +10,7 @@ from srcad.rules.conjugates import conj, may_be_complex
 from srcad.rules.declare import adjoint, linear
 from srcad.rules.row import NoPartial
 from srcad.rules.running import others
-from srcad.runtime import of_any_phase, unbroadcast
+from srcad.runtime import checked_phase, unbroadcast
 
 FULL_MATRICES = NoPartial(
     "the full bases of np.linalg.svd are not unique; pass full_matrices=False"
@@ -261,7 +261,7 @@ def eigh(y_bar, y, a, UPLO="L"):
     eye = np.eye(np.shape(a)[-1], dtype=bool)
     turn = adjoined(v) @ v_bar
     if may_be_complex(a):
-        turn = of_any_phase(turn, np.imag(np.diagonal(turn, 0, -2, -1)))
+        turn = checked_phase(turn, np.imag(np.diagonal(turn, 0, -2, -1)))
     inner = gaps(w, eye) * turn
     if w_bar is not None:
         inner = inner + w_bar[..., None] * eye
@@ -347,7 +347,7 @@ def of_phases(u, s, vh, u_bar, vh_bar):
     left = nothing if u_bar is None else phases(np.conjugate(u) * u_bar)
     right = nothing if vh_bar is None else phases(transposed(vh * np.conjugate(vh_bar)))
     eye = np.eye(np.shape(s)[-1], dtype=bool)
-    return 1j * of_any_phase(left, left + right) / s[..., None, :] * eye
+    return 1j * checked_phase(left, left + right) / s[..., None, :] * eye
 
 
 def phases(products):

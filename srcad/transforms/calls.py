@@ -193,7 +193,7 @@ def _leave_to_run_time(scope: ReverseScope, op: Call, problem: SrcadError) -> No
     for arg in differentiable_arguments(op).values():
         if isinstance(arg, Value):
             message = Const(problem.sentence)
-            bar = scope.builder.call(runtime.undecided, message, type=arg.type)
+            bar = scope.builder.call(runtime.raise_undecided, message, type=arg.type)
             scope.contribute(arg, (), bar)
 
 

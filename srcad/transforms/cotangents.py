@@ -98,7 +98,7 @@ class ReverseScope(Constructors[Arg, Value]):
             self.sweep.masks[bar] = self.sweep.masks[given]
         if self.sweep.is_unsettled(type_, atom_type(bar)) and slot[0] not in self.sweep.undefined:
             bar = self.builder.call(
-                runtime.as_real_as, bar, self.at(*slot), type=cotangent_type(type_)
+                runtime.real_part_like, bar, self.at(*slot), type=cotangent_type(type_)
             )
         self._known(slot).append(bar)
         self.places[slot] = self.builder.where
@@ -231,7 +231,9 @@ class ReverseScope(Constructors[Arg, Value]):
         value, path = slot
         lazy = [self.is_lazy(atom) for atom in (a, b)]
         if any(lazy):
-            result = self.builder.call(runtime.plus, a, b, type=atom_type(b if lazy[0] else a))
+            result = self.builder.call(
+                runtime.add_cotangents, a, b, type=atom_type(b if lazy[0] else a)
+            )
             if all(lazy):
                 self.sweep.lazy.add(result)
             return result
@@ -258,7 +260,7 @@ class ReverseScope(Constructors[Arg, Value]):
             return self.each((a, b), type_.item, activity)
         if isinstance(type_, Opaque) and not any(numbers):
             # perhaps what a routine has saved: ``+`` would join two tuples
-            return self.builder.call(runtime.plus, a, b, type=atom_type(a))
+            return self.builder.call(runtime.add_cotangents, a, b, type=atom_type(a))
         return self.call(operator.add, a, b)
 
     def each(self, lists: tuple[Atom, Atom], item: Type, activity: Activity) -> Value:
@@ -333,7 +335,7 @@ class ReverseScope(Constructors[Arg, Value]):
                 return self.build_like(type_, parts)
             case ListOf(item):
                 return self._zeros_of_list(item, activity, value)
-        return self.builder.call(runtime.zeros_like, value, type=cotangent_type(type_))
+        return self.builder.call(runtime.zero_cotangent, value, type=cotangent_type(type_))
 
     def _zeros_of_list(self, item: Type, activity: Activity, value: Atom) -> Atom:
         if is_scalar(item):

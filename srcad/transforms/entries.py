@@ -149,7 +149,7 @@ class Check:
     def _at_run_time(self, atom: Atom, arg: Arg, type_: Numeric, **options: Const) -> Value:
         label = Const(f"{self.name} of {target_name(self.rule.about)}")
         call = self.scope.builder.call
-        return call(runtime.fitting, atom, arg, label, kwargs=options.items(), type=type_)
+        return call(runtime.checked_cotangent, atom, arg, label, kwargs=options.items(), type=type_)
 
     def _items(self, arg: Arg, type_: TupleOf | ListOf, entry: Any) -> Any:
         """Return the cotangents of the items of a sequence: as many, each checked."""

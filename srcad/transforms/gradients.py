@@ -142,7 +142,7 @@ def _unused(scope: ReverseScope, type_: Type, value: Atom) -> Atom:
             return scope.call(type_.dtype.type, Const(0.0))
         if type_.form == "array" and type_.kind in "fc":
             return scope.call(np.zeros_like, value)
-    return scope.call(runtime.zeros_like, value)
+    return scope.call(runtime.zero_cotangent, value)
 
 
 def converted(scope: ReverseScope, type_: Type, bar: Atom, value: Value, hint: str | None) -> Atom:
@@ -164,7 +164,7 @@ def converted(scope: ReverseScope, type_: Type, bar: Atom, value: Value, hint: s
     if is_array and isinstance(given, Numeric) and scope.sweep.is_surely_real:
         dtype = () if given.dtype == target.dtype else (("dtype", Const(target.dtype)),)
         return scope.builder.call(np.full_like, value, bar, kwargs=dtype, hint=hint, type=target)
-    return scope.builder.call(runtime.like, bar, value, hint=hint, type=target)
+    return scope.builder.call(runtime.converted_like, bar, value, hint=hint, type=target)
 
 
 def _is_like(found: Any, target: Numeric) -> bool:

@@ -192,7 +192,7 @@ def _in_kind_of(builder: Builder, dot: Atom, type_: Type, y: Atom | None) -> Ato
         not isinstance(type_, Numeric) or type_.dtype is None or type_.form in ("any", "number")
     )
     if is_open and isinstance(y, Value) and isinstance(dot, Value):
-        return builder.call(runtime.like, dot, y)
+        return builder.call(runtime.converted_like, dot, y)
     if (
         not isinstance(type_, Numeric)
         or type_.dtype is None

@@ -339,7 +339,7 @@ def _settled(scope: ReverseScope, call: Call, block: Block) -> Block:
     raising = Builder(where=call.where, half=scope.builder.half)
     reason = getattr(missing[0], "value").reason  # noqa: B009 - a constant, as was asked
     sentence = f"{qualified_name(call.target)} is not differentiable here: {reason}"
-    error = raising.call(runtime.undecided, Const(sentence), effect=True, type=OPAQUE)
+    error = raising.call(runtime.raise_undecided, Const(sentence), effect=True, type=OPAQUE)
     results = tuple(error if _without_formula(atom) else atom for atom in block.results)
     return Block(block.params, (*ops, *raising.ops), results)
 

@@ -42,7 +42,7 @@ def undo_updated(scope: ReverseScope, op: Call, bars: Bars) -> None:
     if isinstance(value, Value) and scope.is_active((value, ())):
         read = _read_where_stored(scope, op, bar)
         if may_repeat(index):
-            read = scope.call(operator.mul, read, scope.call(runtime.stays, bar, index))
+            read = scope.call(operator.mul, read, scope.call(runtime.last_writes, bar, index))
         scope.contribute(value, (), narrowed(scope, read, value))
     if not whole:
         scope.contribute(array, (), scope.updated(bar, index, Const(0.0)))
@@ -334,7 +334,7 @@ def add_at(scope: ReverseScope, array: Value, index: Arg, bar: Atom) -> None:
     if not any(isinstance(type_, Numeric) for type_ in (array.type, atom_type(bar))):
         # perhaps a list of what routines have saved: ``+=`` would join two tuples
         old = scope.call(operator.getitem, total, index)
-        new = scope.builder.call(runtime.plus, old, bar, type=atom_type(bar))
+        new = scope.builder.call(runtime.add_cotangents, old, bar, type=atom_type(bar))
         scope.replace((array, ()), scope.updated(total, index, new, hint=_bar_name(array)))
         return
     result = scope.add_at(total, index, bar, repeated=repeated, hint=_bar_name(array))
@@ -469,8 +469,8 @@ ADJOINTS: dict[Any, Undo] = {
     **dict.fromkeys(every(sets_places), undo_updated),
     **dict.fromkeys(every(sums_at_places), undo_add_at),
     runtime.unbroadcast: _undo_unbroadcast,
-    runtime.like: _undo_passing,
+    runtime.converted_like: _undo_passing,
     runtime.or_zeros: _undo_passing,
-    runtime.plus: _undo_plus,
-    runtime.zeros_like: _nothing,
+    runtime.add_cotangents: _undo_plus,
+    runtime.zero_cotangent: _nothing,
 }

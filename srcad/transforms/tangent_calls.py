@@ -104,7 +104,7 @@ def _of_kind(scope: ReverseScope, value: Value, dot: Tangent) -> Tangent:
         return dot
     type_, given = value.type, dot.type
     if scope.sweep.is_unsettled(type_, given):
-        return scope.call(runtime.as_real_as, dot, value)
+        return scope.call(runtime.real_part_like, dot, value)
     if not isinstance(type_, Numeric):
         return dot
     if type_.kind in "fiub" and scope.sweep.is_complex(given):
@@ -388,7 +388,7 @@ def _push_sum(forward: ForwardScope, op: Call) -> Tangent:
 
 def _push_plus(forward: ForwardScope, op: Call) -> Tangent:
     dots = [forward.spelled(arg, forward.of(arg)) for arg in op.args]
-    return forward.builder.call(runtime.plus, *dots, type=op.result.type)
+    return forward.builder.call(runtime.add_cotangents, *dots, type=op.result.type)
 
 
 def _push_or_zeros(forward: ForwardScope, op: Call) -> Tangent:
@@ -412,7 +412,7 @@ TANGENTS: dict[Any, Push] = {
     operator.getitem: _push_getitem,
     **dict.fromkeys(every(sets_places), _push_store),
     **dict.fromkeys(every(sums_at_places), _push_sum),
-    runtime.rounded: _push_first,
+    runtime.rounded_as_in_place: _push_first,
     runtime.or_zeros: _push_or_zeros,
-    runtime.plus: _push_plus,
+    runtime.add_cotangents: _push_plus,
 }

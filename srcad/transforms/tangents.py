@@ -159,7 +159,7 @@ class ForwardScope:
             wanted = part(tree, k)
             if one is None and wanted is not False:
                 value = self.builder.item(atom, k, type=OPAQUE)
-                one = self.builder.call(runtime.zeros_like, value, type=OPAQUE)
+                one = self.builder.call(runtime.zero_cotangent, value, type=OPAQUE)
             elif isinstance(one, tuple):
                 one = self._of_saved(self.builder.item(atom, k, type=OPAQUE), wanted, one)
             parts.append(Const(None) if one is None else one)
@@ -181,9 +181,9 @@ class ForwardScope:
                 help="bind the name before the branch or the loop:  y = np.zeros(n)",
             )
         if isinstance(type_, Opaque) and type_.cls is None:  # what it is, is known at the call
-            return self.builder.call(runtime.zeros_like, atom, type=type_)
+            return self.builder.call(runtime.zero_cotangent, atom, type=type_)
         if isinstance(type_, ListOf) and self.hollow:
-            return self.builder.call(runtime.zeros_like, atom, type=cotangent_type(type_))
+            return self.builder.call(runtime.zero_cotangent, atom, type=cotangent_type(type_))
         return self.scope.zeros_of(type_, tree, atom)
 
     def spelled(self, arg: Arg, dot: Tangent) -> Arg:

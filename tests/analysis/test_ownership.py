@@ -222,7 +222,7 @@ def collected(each: str) -> Function:
 
 
 def test_list_of_fresh_arrays_returned_without_copy() -> None:
-    assert "owned" not in written(collected("new"))
+    assert "deep_copy" not in written(collected("new"))
 
 
 def test_list_with_duplicate_array_copied() -> None:

@@ -61,7 +61,7 @@ _SLICE = re.compile(r"(?<=[(, ])(\w*):(\w*)(?::(\w*))?(?=[,)])")
 
 _CONSTANTS = {"undef": UNDEF, "checkpoint": CHECKPOINT}
 _PYTHON = {"float": FLOAT, "int": INT, "bool": BOOL, "complex": COMPLEX}
-_MODULES = (primitives, runtime, operator, np, builtins)
+_MODULES = (primitives, operator, np, builtins, runtime)
 
 
 def parse(source: str, **callees: Any) -> Function:

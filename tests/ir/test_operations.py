@@ -254,7 +254,12 @@ def test_operation_without_memory_returns_immutable(target):
 
 
 M = np.arange(6.0).reshape(2, 3)
-OF_NEW_ARRAYS = {np.zeros: (3,), np.empty: (3,), np.full: (3, 1.0), runtime.like: (M.T.copy().T, M)}
+OF_NEW_ARRAYS = {
+    np.zeros: (3,),
+    np.empty: (3,),
+    np.full: (3, 1.0),
+    runtime.converted_like: (M.T.copy().T, M),
+}
 
 
 @of_memory(Fresh, LIBRARY)

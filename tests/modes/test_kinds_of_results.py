@@ -43,6 +43,7 @@ def _unread(n):
     return complex(0, n)
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 def test_complex_number_of_an_unread_call_refused():
     with pytest.raises(UnsupportedTypeError, match="complex"):
         srcad.grad(lambda x: np.sum(np.abs(x * _unread(2))))(np.array([1.0, -2.0]))

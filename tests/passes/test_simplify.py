@@ -160,7 +160,7 @@ def test_runtime_helper_removed_when_types_decide():
     builder = Builder(half="reverse")
     g = builder.call(np.sin, x)
     g = builder.call(runtime.unbroadcast, g, x)
-    g = builder.call(runtime.like, g, x)
+    g = builder.call(runtime.converted_like, g, x)
 
     assert text(simplify(Function("f", (x,), builder.finish(g)))).count("=") == 1
 

@@ -120,7 +120,7 @@ def test_no_iteration_saves_array_for_shape_only():
     text = srcad.grad(left_by_a_return).inspect(X).adjoint_source
 
     assert "copy" not in text
-    assert "owned" not in text
+    assert "deep_copy" not in text
 
 
 def test_second_derivatives():

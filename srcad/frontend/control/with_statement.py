@@ -36,7 +36,7 @@ from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.special_methods import special
 from srcad.frontend.operations.statements import lower_statements
 from srcad.ir.core import NONE, Const, Location
-from srcad.runtime import undecided
+from srcad.runtime import raise_undecided
 from srcad.startup.identifiers import label
 from srcad.startup.records import replace
 from srcad.types.structures import OPAQUE
@@ -264,7 +264,7 @@ def _exit_of_manager(
         sentence = f"a context manager kept an exception to itself in {state.user_frame.name!r}"
 
         def refuse() -> AbstractValue:
-            state.emit(undecided, Const(sentence), effect=True)
+            state.emit(raise_undecided, Const(sentence), effect=True)
             return Constant(None)
 
         choose(state, state.atom(swallowed), refuse, lambda: Constant(None))

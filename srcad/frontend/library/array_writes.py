@@ -281,7 +281,9 @@ def _rounded(
     )
     if overlaps or not isinstance(value, Value) or not _may_be_backward(where.steps):
         return value
-    return state.emit(runtime.rounded, value, Const(function), array, *args, type=value.type)
+    return state.emit(
+        runtime.rounded_as_in_place, value, Const(function), array, *args, type=value.type
+    )
 
 
 def _may_be_backward(steps: tuple[Step, ...] | None) -> bool:

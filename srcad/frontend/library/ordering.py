@@ -24,7 +24,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import sequences
 from srcad.frontend.prelude import builtins
 from srcad.ir.core import Value
-from srcad.runtime import ascending
+from srcad.runtime import sorted_positions
 from srcad.types.numeric import INT
 from srcad.types.structures import ListOf
 
@@ -130,7 +130,7 @@ def sorted_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         by: AbstractValue = ListValue(tuple(keys))
     else:
         by = items if _none(key) else read_prelude(state, builtins.mapped, key, items)
-    places = state.emit(ascending, by, reverse, type=ListOf(INT))
+    places = state.emit(sorted_positions, by, reverse, type=ListOf(INT))
     state.active.discard(places)
     if isinstance(items, ListValue):
         items = state.box(state.atom(items))
@@ -149,6 +149,6 @@ def _known_order(keys: list[AbstractValue], reverse: AbstractValue) -> list[int]
         distinct = len(set(values)) == len(values)
         if heads != keys and not distinct:
             return None
-        return ascending(values, bool(reverse.value))
+        return sorted_positions(values, bool(reverse.value))
     except TypeError:
         return None

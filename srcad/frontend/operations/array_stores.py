@@ -383,7 +383,7 @@ def _rebound(state: Machine, array: Value, new: AbstractValue) -> Value:
     assert isinstance(value, Value)
     if _may_stay_array(array.type, value.type):
         kind = Numeric(None, (), "any")
-        value = state.emit(runtime.taken_in, value, array, type=kind, hint=array.hint)
+        value = state.emit(runtime.as_kept_in, value, array, type=kind, hint=array.hint)
     before_write(state, array)
     perhaps_written(state, array)
     return value

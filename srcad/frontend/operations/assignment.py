@@ -199,7 +199,7 @@ def _items_to_unpack(
 
 def _items_of_a_result(state: Machine, box: Value, count: int) -> tuple[AbstractValue, ...]:
     """Return the items of an array that a function with a rule of its own returned."""
-    box = state.emit(runtime.numeric_value, box, type=NUMBER, hint=box.hint)
+    box = state.emit(runtime.checked_numeric, box, type=NUMBER, hint=box.hint)
     right = state.emit(operator.eq, state.emit(len, box), Const(count))
     _require(state, right, f"cannot unpack: expected {count} values")
     return tuple(getitem(state, box, Constant(k)) for k in range(count))

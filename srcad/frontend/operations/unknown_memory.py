@@ -50,7 +50,7 @@ def augment_unknown(
     if _may_be_array(old.type) and not alone:
         perhaps_written(state, old)
         if not is_doubtful(state, old):
-            old = state.emit(runtime.owned, old, type=old.type, hint=old.hint)
+            old = state.emit(runtime.deep_copy, old, type=old.type, hint=old.hint)
     return state.box(state.emit(in_place, old, value, effect=True))
 
 

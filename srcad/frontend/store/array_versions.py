@@ -113,7 +113,7 @@ def perhaps_written(state: Machine, value: Value) -> None:
     objects = origin(state, value).objects
     if is_doubtful(state, value):
         restart_for_ownership(state)
-        state.emit(runtime.no_array, value, effect=True)
+        state.emit(runtime.check_not_array, value, effect=True)
         return
     check_owner(state, objects)
     _follow(state, objects, {}, None, ())

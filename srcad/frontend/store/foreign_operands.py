@@ -130,13 +130,14 @@ def _check_at_the_call(state: Machine, target: Any, arg: Arg) -> None:
         return
     latest = state.builder.ops[-_MOST_SEARCHED:]
     if any(
-        isinstance(op, Call) and op.target is runtime.numeric and op.args[0] is arg for op in latest
+        isinstance(op, Call) and op.target is runtime.check_numeric and op.args[0] is arg
+        for op in latest
     ):
         return
     rule = registry.lookup(target)
     if rule is not None and rule.shipped:
         sparse = {"sparse": Const(True)} if target is operator.matmul else {}
-        state.emit(runtime.numeric, arg, kwargs=sparse, effect=True)
+        state.emit(runtime.check_numeric, arg, kwargs=sparse, effect=True)
 
 
 def as_number(state: Machine, box: Value, name: str) -> AbstractValue | None:
@@ -149,7 +150,7 @@ def as_number(state: Machine, box: Value, name: str) -> AbstractValue | None:
     names = _READ_OF_ARRAYS if state.active else _TRANSPOSED
     if box.type != OPAQUE or name not in names or (state.active and box not in state.active):
         return None
-    return state.box(state.emit(runtime.numeric_value, box, type=NUMBER, hint=box.hint))
+    return state.box(state.emit(runtime.checked_numeric, box, type=NUMBER, hint=box.hint))
 
 
 def ask_the_other(
@@ -176,7 +177,7 @@ def ask_the_other(
             why="the class of an operand that only the call knows may be asked first.",
             help=("make the object with a call that is read, in the function itself",),
         )
-    state.emit(runtime.numeric, other, effect=True)
+    state.emit(runtime.check_numeric, other, effect=True)
 
 
 def _is_overridden(cls: type, name: str) -> bool:

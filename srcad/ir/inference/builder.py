@@ -219,7 +219,7 @@ def _matmul_type(args: tuple[Arg, ...]) -> Type | None:
 
 _BY_FUNCTION: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
     operator.getitem: _getitem_type,
-    runtime.stays: _keeps_type,
+    runtime.last_writes: _keeps_type,
     operator.matmul: _matmul_type,
     np.matmul: _matmul_type,
 }

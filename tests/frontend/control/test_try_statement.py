@@ -672,7 +672,7 @@ def test_try_in_loop_writes_in_place_without_copies(f):
 
     start = next(k for k, line in enumerate(lines) if line.startswith("    for "))
     inside = [line for line in lines[start:] if line.startswith("        ")]
-    assert not [line for line in inside if "copy" in line or "[*" in line or "owned" in line]
+    assert not [line for line in inside if "copy" in line or "[*" in line or "deep_copy" in line]
 
 
 def test_write_before_exception_visible_after_except():

@@ -39,7 +39,7 @@ from srcad.backends.python.writing.text import Comment
 from srcad.ir.core import Arg, Const, Display, For, Location, Value, values_in
 from srcad.ir.memory import KEEPING, is_one_of
 from srcad.ir.traits import is_builder, is_item, is_same, never_returns
-from srcad.runtime import like
+from srcad.runtime import converted_like
 from srcad.startup.identifiers import shown
 from srcad.startup.records import dataclass, field
 from srcad.types.structures import TupleOf
@@ -109,7 +109,7 @@ def whole_container(calls: list[Do]) -> Value | None:
     return container if container.type.keys is None and keys == all_keys else None
 
 
-_PACKING = frozenset({like, float, np.copy, np.float64})
+_PACKING = frozenset({converted_like, float, np.copy, np.float64, np.full_like})
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
