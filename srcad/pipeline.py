@@ -11,7 +11,7 @@ from srcad.arguments.aliasing import groups, names_of, overlapping, refuse_share
 from srcad.arguments.request import Parameter, Request, module_of_callable, name_of
 from srcad.arguments.signature import describe, generic, is_in_c_order
 from srcad.arguments.wrt import WrtEntry, differentiated
-from srcad.backends.interface import Deopt, Written
+from srcad.backends.interface import NotCovered, Written
 from srcad.backends.registry import BACKENDS
 from srcad.errors import SrcadError, UnsupportedTypeError
 from srcad.frontend.domain.frames import Dicts, Inactive, NumbersNeeded
@@ -305,7 +305,7 @@ def _loaded(
     chosen = BACKENDS[backend]
     try:
         ready = [chosen.prepare(finished(part.function, part.own)) for part in parts]
-    except Deopt:
+    except NotCovered:
         return _loaded(name, module, BACKENDS.names()[0], parts)
     texts = [chosen.write(one, part.name) for one, part in zip(ready, parts, strict=True)]
     label = f"{module.rpartition('.')[2]}.{name}".lstrip(".")

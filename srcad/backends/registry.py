@@ -9,5 +9,5 @@ from srcad.backends.interface import Backend
 from srcad.startup.registry import Registry
 
 BACKENDS: Registry[Backend] = Registry(
-    "backend", "BACKEND", {"numpy": "srcad.backends.python.backend"}
+    "backend", "BACKEND", {"numpy": "srcad.backends.python.backend", "numba": "srcad.backends.numba.backend"}
 )

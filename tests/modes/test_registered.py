@@ -7,7 +7,7 @@ import pytest
 
 import srcad
 from srcad.api.asking import derivative
-from srcad.backends.interface import Backend, Deopt
+from srcad.backends.interface import Backend, NotCovered
 from srcad.backends.registry import BACKENDS
 from srcad.errors import OptionError, UnsupportedSyntaxError
 from srcad.frontend.lower import lower_inline
@@ -151,7 +151,7 @@ def slowly():
 @pytest.fixture
 def picky():
     def nothing(function):
-        raise Deopt
+        raise NotCovered
 
     yield BACKENDS.register(Backend("picky", nothing, listed, interpreted))
     BACKENDS.withdraw("picky")

@@ -11,8 +11,21 @@ from srcad.startup.records import dataclass
 Run = Callable[..., Any]
 
 
-class Deopt(Exception):  # noqa: N818 - no error: it says who writes the function instead
-    """A backend does not cover a function: the one that covers every function writes it."""
+class NotCovered(Exception):  # noqa: N818 - no error: it says who writes the function instead
+    """A backend does not cover a function: the one that covers every function writes it.
+
+    Attributes
+    ----------
+    reason : str
+        What it does not cover, as a noun phrase.
+    where : Location, optional
+        The place in the user's text.
+    """
+
+    def __init__(self, reason: str = "", where: Location | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.where = where
 
 
 class Written(Protocol):
@@ -37,7 +50,7 @@ class Backend:
         The name by which it is asked for.
     prepare : callable
         ``prepare(function)`` takes a function after all passes that every backend shares, and
-        returns what is written.  It raises `Deopt` for what the backend does not cover.
+        returns what is written.  It raises `NotCovered` for what the backend does not cover.
     write : callable
         ``write(prepared, name)`` returns the text, the line map, and whatever `load` needs.
     load : callable

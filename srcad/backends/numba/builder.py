@@ -1,0 +1,404 @@
+"""Builds statements: names, storages, elementwise nests, guards, equal lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from srcad.backends.interface import NotCovered
+from srcad.backends.numba.loops import (
+    ONE,
+    ZERO,
+    Access,
+    Affine,
+    Apply,
+    Assign,
+    Dim,
+    Expr,
+    Guard,
+    Integer,
+    Lines,
+    Literal_,
+    Load,
+    Nest,
+    Node,
+    Storage,
+    defined_in,
+    has_axis,
+    named,
+    names_of,
+    loads,
+    same_dim,
+    whole,
+)
+from srcad.backends.numba.representations import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    Array,
+    Number,
+    Rep,
+    at,
+    axes,
+    integer,
+    of_storage,
+)
+from srcad.backends.python.naming.names import fresh
+from srcad.ir.core import Location
+from srcad.startup.identifiers import identifier
+from srcad.startup.records import dataclass, field
+from srcad.types.numeric import DType
+from srcad.types.sizes import Extent, Symbol, is_one, resolved, same
+
+RESERVED = frozenset(
+    {"np", "math", "numba", "Deopt", "abs", "min", "max", "range", "len", "float", "int", "bool",
+     "exp", "expm1", "log", "log1p", "log2", "log10", "tanh", "sin", "cos", "tan", "sinh", "cosh",
+     "erf", "power", "logaddexp", "sign", "maximum", "minimum", "fmax", "fmin", "expit",
+     "add_any_order", "True", "False", "None"}
+)  # fmt: skip
+
+
+@dataclass(eq=False)
+class Builder:
+    """The statements of a function while it is lowered.
+
+    Attributes
+    ----------
+    storages : dict
+        The arrays by name.
+    symbols : dict
+        The integers that the symbols of the types stand for.
+    body : list of Node
+        The statements of the innermost body.
+    where : Location, optional
+        The place of the operation that is being lowered.
+    """
+
+    storages: dict[str, Storage] = field(default_factory=dict)
+    symbols: dict[Symbol, Affine] = field(default_factory=dict)
+    body: list[Node] = field(default_factory=list)
+    where: Location | None = None
+    taken: set[str] = field(default_factory=lambda: set(RESERVED))
+    groups: dict[str, str] = field(default_factory=dict)
+    checked: set[Any] = field(default_factory=set)
+    integers: dict[Any, tuple[list[Node], Affine]] = field(default_factory=dict)
+    level: dict[str, int] = field(default_factory=dict)
+    bodies: list[list[Node]] = field(default_factory=list)
+    _last: dict[str, int] = field(default_factory=dict)
+    _variables: int = 0
+
+    def __post_init__(self) -> None:
+        self.bodies.append(self.body)
+
+    # ------------------------------------------------------------------------------ names
+    def level_of(self, name: str) -> int:
+        """Return how many bodies of control flow lie around the statement that binds a name."""
+        return self.level.get(name, 0)
+
+    def fresh(self, hint: object) -> str:
+        """Return a name that is not taken."""
+        name = fresh(identifier(hint or "t"), self.taken, self._last)
+        self.taken.add(name)
+        return name
+
+    def variable(self) -> str:
+        """Return a name for the variable of a nest; it gets its letter when it is written."""
+        self._variables += 1
+        return f"%{self._variables}"
+
+    def group_of(self, storage: str) -> str:
+        """Return the name of the group of storages that may share memory."""
+        while storage in self.groups:
+            storage = self.groups[storage]
+        return storage
+
+    def share(self, a: str, b: str) -> None:
+        """Note that two storages may be the same memory."""
+        first, second = self.group_of(a), self.group_of(b)
+        if first != second:
+            self.groups[second] = first
+
+    # -------------------------------------------------------------------------- statements
+    def emit(self, node: Node) -> None:
+        """Add a statement."""
+        self.body.append(node)
+
+    def assign(self, expr: Expr, dtype: DType, hint: object, *, may_be_python: bool = False,
+               extent: Extent | None = None) -> Number:  # fmt: skip
+        """Bind a name to a number, and return it."""
+        name = self.fresh(hint)
+        self.level[name] = len(self.bodies) - 1
+        self.emit(Assign(name, (), expr, "=", self.where))
+        return Number(Load(name), dtype, may_be_python, extent)
+
+    def guard(self, test: Expr, inside: list[Node] | None = None) -> None:
+        """Raise `Deopt` if a test holds; as early as what it reads is known."""
+        body = self.body if inside is None else inside
+        body.insert(self._earliest(body, Guard(test)), Guard(test, self.where))
+
+    def emit_guard_here(self, test: Expr) -> None:
+        """Raise `Deopt` if a test holds, at this place."""
+        self.emit(Guard(test, self.where))
+
+    def _earliest(self, body: list[Node], node: Node) -> int:
+        """Return the position behind the last statement that a node depends on."""
+        read = {self.group_of(a.storage) for a in node.accesses()}
+        for k in range(len(body) - 1, -1, -1):
+            if defined_in(body[k]) & read:
+                return k + 1
+            for access in body[k].accesses():
+                if access.kind != "read" and self.group_of(access.storage) in read:
+                    return k + 1
+        return 0
+
+    def emit_early(self, node: Node) -> None:
+        """Add a statement behind the last one that it depends on."""
+        self.body.insert(self._earliest(self.body, node), node)
+
+    def storage(self, hint: object, dims: Sequence[Dim], dtype: DType) -> Storage:
+        """Return a new storage."""
+        made = Storage(self.fresh(hint), list(dims), dtype)
+        self.storages[made.name] = made
+        return made
+
+    def nest(self, dims: Sequence[Dim], inside: Callable[[tuple[Affine, ...]], list[Node]]) -> None:
+        """Add loops over lengths around the statements for their indices."""
+        variables = [self.variable() for _ in dims]
+        body = inside(tuple(map(named, variables)))
+        for variable, dim in zip(reversed(variables), reversed(dims), strict=True):
+            body = [Nest(variable, dim, body)]
+        for node in body:
+            self.emit(node)
+
+    def filled(
+        self, dims: Sequence[Dim], entry: Callable[[tuple[Affine, ...]], Expr], dtype: DType,
+        hint: object,
+    ) -> Array:  # fmt: skip
+        """Return a new array, computed entry by entry."""
+        made = self.storage(hint, dims, dtype)
+        self.nest(dims, lambda i: [Assign(made.name, i, entry(i), "=", self.where)])
+        return of_storage(made.name, tuple(dims), dtype)
+
+    def copied(self, array: Array, hint: object = "copy") -> Array:
+        """Return a copy in C order, in a storage of its own."""
+        return self.filled(array.dims, lambda i: at(array.entry, i), array.dtype, hint)
+
+    def whole(self, array: Array, hint: object = "copy") -> Array:
+        """Return the array itself if it is a whole storage in order; otherwise a copy."""
+        return array if array.is_whole else self.copied(array, hint)
+
+    def zeros(self, dims: Sequence[Dim], dtype: DType, hint: object) -> Array:
+        """Return a new array of zeros."""
+        return self.filled(dims, lambda _: zero_of(dtype), dtype, hint)
+
+    def call(self, line: str, reads: Sequence[str], result: Storage | None = None,
+             defines: Sequence[str] = ()) -> None:  # fmt: skip
+        """Add a call of a library: it reads whole storages, and makes the one of its result."""
+        touched = [Access(name, "read", None) for name in reads]
+        if result is not None:
+            touched.append(Access(result.name, "write", None))
+        self.emit(Lines((line,), tuple(touched), tuple(defines), self.where))
+
+    # ----------------------------------------------------------------------------- lengths
+    def affine_of(self, extent: Extent | None) -> Affine | None:
+        """Return an extent as an integer of names; None if a symbol of it has none."""
+        if extent is None:
+            return None
+        extent = resolved(extent)
+        result = whole(extent.constant)
+        for symbol, k in extent.terms:
+            known = self.symbols.get(symbol)
+            if known is None:
+                return None
+            result = result.plus(known, k)
+        return result
+
+    def note(self, extent: Extent | None, value: Affine) -> None:
+        """Note which integer a symbol is, if the extent is one that is not known yet."""
+        if extent is None:
+            return
+        extent = resolved(extent)
+        if len(extent.terms) == 1 and extent.terms[0][1] == 1:
+            symbol = extent.terms[0][0]
+            self.symbols.setdefault(symbol, value - whole(extent.constant))
+
+    def dim(self, extent: Extent | None, size: Affine | None = None) -> Dim:
+        """Return a length: what the types say of it, or else a given integer."""
+        known = self.affine_of(extent)
+        if known is None and size is not None:
+            self.note(extent, size)
+        chosen = known if known is not None else size
+        if chosen is None:
+            raise NotCovered("an array of a length that is not known before the call", self.where)
+        return Dim(chosen, extent)
+
+    def is_one(self, dim: Dim) -> bool:
+        """Return True if a length is 1: no other one is broadcast."""
+        if not dim.size.terms:
+            return dim.size.constant == 1
+        return dim.extent is not None and is_one(dim.extent) is True
+
+    def same(self, a: Dim, b: Dim) -> None:
+        """Make sure that two lengths are equal, by a guard where that is not known."""
+        if same_dim(a, b):
+            return
+        if a.extent is not None and b.extent is not None and same(a.extent, b.extent):
+            return
+        self.guard(Apply("!=", (Integer(a.size), Integer(b.size))))
+
+    def broadcast(self, arrays: Sequence[Rep]) -> tuple[Dim, ...]:
+        """Return the lengths of arrays that are broadcast together."""
+        found = [a for a in arrays if isinstance(a, Array)]
+        rank = max((len(a.dims) for a in found), default=0)
+        result: list[Dim] = []
+        for k in range(-rank, 0):
+            dims = [a.dims[k] for a in found if len(a.dims) >= -k]
+            longer = [d for d in dims if not self.is_one(d)] or dims
+            best = next((d for d in longer if not d.size.terms), longer[0])
+            for other in longer:
+                if other is not best:
+                    self.same(best, other)
+            result.append(best)
+        return tuple(result)
+
+    def entry(self, rep: Rep, index: tuple[Affine, ...], dims: Sequence[Dim]) -> Expr:
+        """Return the entry of an operand that is broadcast to these lengths, at an index."""
+        if isinstance(rep, Number):
+            return rep.expr
+        if not isinstance(rep, Array):
+            raise NotCovered("an operand that is no number", self.where)
+        behind = index[len(index) - len(rep.dims) :]
+        beside = dims[len(dims) - len(rep.dims) :]
+        places = tuple(
+            ZERO if self.is_one(mine) and not self.is_one(other) else i
+            for i, mine, other in zip(behind, rep.dims, beside, strict=True)
+        )
+        return at(rep.entry, places)
+
+    # -------------------------------------------------------------------------- elementwise
+    def elementwise(
+        self, make: Callable[[list[Expr]], Expr], operands: Sequence[Rep], dtype: DType,
+        hint: object, *, may_be_python: bool = False, extent: Extent | None = None,
+        into: Array | None = None,
+    ) -> Number | Array:  # fmt: skip
+        """Return the result of an operation that acts entry by entry.
+
+        With `into`, an array of the shape of the result, it is written there.
+        """
+        arrays = [rep for rep in operands if isinstance(rep, Array)]
+        if not arrays:
+            exprs = [self.entry(rep, (), ()) for rep in operands]
+            return self.assign(make(exprs), dtype, hint, may_be_python=may_be_python,
+                               extent=extent)  # fmt: skip
+        dims = self.broadcast(operands)
+        if into is None and not any(has_axis(rep.entry) for rep in arrays):
+            one = self.assign(make([self.entry(r, axes(len(dims)), dims) for r in operands]),
+                              dtype, hint)  # fmt: skip
+            return Array(one.expr, dims, dtype)
+        if into is None:
+            return self.filled(
+                dims, lambda i: make([self.entry(r, i, dims) for r in operands]), dtype, hint
+            )
+        target = into
+
+        def inside(i: tuple[Affine, ...]) -> list[Node]:
+            place = at(target.entry, i)
+            assert isinstance(place, Load)
+            value = make([self.entry(r, i, dims) for r in operands])
+            return [Assign(place.storage, place.index, value, "=", self.where)]
+
+        self.nest(dims, inside)
+        return target
+
+    def number(self, rep: Rep) -> Number:
+        """Return a number that is bound to a name, or constant."""
+        if isinstance(rep, Array) and not rep.dims:
+            return self.assign(at(rep.entry, ()), rep.dtype, "t")
+        if not isinstance(rep, Number):
+            raise NotCovered("an array in the place of a number", self.where)
+        return rep
+
+    def size_of(self, dims: Sequence[Dim], hint: str = "size") -> Affine:
+        """Return a product of lengths as an integer."""
+        constant, factors = 1, []
+        for dim in dims:
+            if dim.size.terms:
+                factors.append(dim.size)
+            else:
+                constant *= dim.size.constant
+        if not factors or constant == 0:
+            return whole(constant)
+        if len(factors) == 1:
+            return factors[0].scaled(constant)
+        expr: Expr = Integer(factors[0])
+        for factor in factors[1:]:
+            expr = Apply("*", (expr, Integer(factor)))
+        if constant != 1:
+            expr = Apply("*", (Integer(whole(constant)), expr))
+        return self.named_here(expr, hint)
+
+    def named_here(self, expr: Expr, hint: object) -> Affine:
+        """Bind a name to an integer expression, outside of the loops that it does not depend on."""
+        read = {*names_of(expr), *(load.storage for load in loads(expr))}
+        level = max((self.level_of(name) for name in read), default=0)
+        level = min(level, len(self.bodies) - 1)
+        key = (level, str(expr))
+        known = self.integers.get(key)
+        if known is not None and known[0] is self.bodies[level]:
+            return known[1]
+        name = self.fresh(hint)
+        self.level[name] = level
+        node = Assign(name, (), expr, "=", self.where)
+        body = self.bodies[level]
+        body.insert(self._earliest(body, node), node)
+        self.integers[key] = (body, named(name))
+        return named(name)
+
+
+def zero_of(dtype: DType) -> Expr:
+    """Return the zero of a dtype as it is written."""
+    return {"f": Literal_("0.0"), "i": Integer(ZERO), "b": Literal_("False")}[dtype.kind]
+
+
+def converted(expr: Expr, of: DType, to: DType) -> Expr:
+    """Return an entry in another dtype."""
+    if of == to:
+        return expr
+    if to == FLOAT64:
+        return expr if of == FLOAT32 and False else Apply("np.float64", (expr,))
+    if to == FLOAT32:
+        return Apply("np.float32", (expr,))
+    if to == INT64 and of.kind in "iub":
+        return Apply("np.int64", (expr,))
+    if to == BOOL:
+        zero = zero_of(of if of.kind in "fb" else INT64)
+        return Apply("!=", (expr, zero))
+    raise NotCovered(f"a conversion from {of} to {to}")
+
+
+def covered_dtype(dtype: Any) -> DType:
+    """Return a dtype of which compiled code computes.
+
+    Raises
+    ------
+    NotCovered
+        It is another one, or is not known.
+    """
+    if dtype is None:
+        raise NotCovered("a value of a dtype that is not known before the call")
+    found = np.dtype(dtype)
+    if found not in (FLOAT64, FLOAT32, INT64, BOOL) or not found.isnative:
+        raise NotCovered(f"a value of dtype {found}")
+    return found
+
+
+def is_read(name: str, node: Node) -> bool:
+    """Return True if a node reads or writes a storage."""
+    return any(access.storage == name for access in node.accesses())
+
+
+__all__ = ["Builder", "converted", "covered_dtype", "integer", "loads", "names_of", "zero_of"]
+_ = ONE

@@ -1,0 +1,513 @@
+"""Lowerings of calls that act entry by entry: operators, ufuncs, conversions, choices."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcad import runtime
+from srcad.backends.interface import NotCovered
+from srcad.backends.numba.builder import Builder, converted, covered_dtype, zero_of
+from srcad.backends.numba.loops import Affine, Apply, Expr, Integer, Literal_, whole
+from srcad.backends.numba.representations import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    Array,
+    Known,
+    Number,
+    Parts,
+    Rep,
+)
+from srcad.ir import primitives as P
+from srcad.ir.core import Call
+from srcad.types.numeric import DType, Numeric
+
+Lowering = Callable[[Builder, Call, list[Rep]], Rep]
+
+ARITHMETIC = {
+    operator.add: "+", np.add: "+", operator.sub: "-", np.subtract: "-",
+    operator.mul: "*", np.multiply: "*",
+}  # fmt: skip
+DIVISION = {operator.truediv, np.divide, np.true_divide}
+COMPARISON = {
+    operator.lt: "<", np.less: "<", operator.le: "<=", np.less_equal: "<=",
+    operator.gt: ">", np.greater: ">", operator.ge: ">=", np.greater_equal: ">=",
+    operator.eq: "==", np.equal: "==", operator.ne: "!=", np.not_equal: "!=",
+}  # fmt: skip
+LOGICAL = {
+    operator.and_: "&", np.bitwise_and: "&", np.logical_and: "&",
+    operator.or_: "|", np.bitwise_or: "|", np.logical_or: "|",
+    operator.xor: "^", np.bitwise_xor: "^", np.logical_xor: "^",
+}  # fmt: skip
+# Functions of floats, by the name that compiled code calls them by.
+FUNCTIONS: dict[Any, str] = {
+    np.exp: "exp", math.exp: "exp", np.expm1: "expm1", math.expm1: "expm1",
+    np.log: "log", math.log: "log", np.log1p: "log1p", math.log1p: "log1p",
+    np.log2: "log2", math.log2: "log2", np.log10: "log10", math.log10: "log10",
+    np.tanh: "tanh", math.tanh: "tanh", np.sin: "sin", math.sin: "sin",
+    np.cos: "cos", math.cos: "cos", np.tan: "tan", math.tan: "tan",
+    np.sinh: "sinh", math.sinh: "sinh", np.cosh: "cosh", math.cosh: "cosh",
+    np.arcsin: "math.asin", math.asin: "math.asin", np.arccos: "math.acos",
+    math.acos: "math.acos", np.arctan: "math.atan", math.atan: "math.atan",
+    np.arcsinh: "math.asinh", math.asinh: "math.asinh", np.arccosh: "math.acosh",
+    math.acosh: "math.acosh", np.arctanh: "math.atanh", math.atanh: "math.atanh",
+    np.sqrt: "np.sqrt", math.sqrt: "np.sqrt", math.erf: "erf",
+    np.floor: "np.floor", np.ceil: "np.ceil", np.trunc: "np.trunc", np.rint: "np.rint",
+    np.sign: "sign", runtime.sign: "sign",
+}  # fmt: skip
+PAIRS: dict[Any, str] = {
+    np.maximum: "maximum", np.minimum: "minimum", np.fmax: "fmax", np.fmin: "fmin",
+    np.logaddexp: "logaddexp", np.arctan2: "math.atan2", math.atan2: "math.atan2",
+    np.hypot: "math.hypot", math.hypot: "math.hypot", np.copysign: "math.copysign",
+    math.copysign: "math.copysign",
+}  # fmt: skip
+TESTS = {
+    np.isnan: "np.isnan", math.isnan: "np.isnan", np.isinf: "np.isinf", math.isinf: "np.isinf",
+    np.isfinite: "np.isfinite", math.isfinite: "np.isfinite",
+}  # fmt: skip
+_OWN_DOMAIN = frozenset({"tanh", "erf", "math.atan", "math.asinh", "math.atan2", "math.hypot",
+                         "math.copysign", "sign"})  # fmt: skip
+TRIGONOMETRIC = frozenset({"sin", "cos", "tan"})
+
+
+def dtype_of(rep: Rep) -> DType:
+    """Return the dtype of a number or an array."""
+    if isinstance(rep, Number | Array):
+        return rep.dtype
+    raise NotCovered("an operand that is no number")
+
+
+def result_dtype(op: Call, reps: list[Rep]) -> DType:
+    """Return the dtype of a result: that of its type, or what NumPy makes of the operands."""
+    type_ = op.result.type
+    if isinstance(type_, Numeric) and type_.dtype is not None:
+        return covered_dtype(type_.dtype)
+    strong = [r.dtype for r in reps if isinstance(r, Array) or not _is_weak(r)]
+    weak = [dtype_of(r) for r in reps if _is_weak(r)]
+    if not strong:
+        return np.result_type(*weak)
+    kinds = "biufc"
+    top = max(strong, key=lambda d: kinds.index(d.kind))
+    for other in weak:
+        if kinds.index(other.kind) > kinds.index(top.kind):
+            strong.append(other)
+    return covered_dtype(np.result_type(*strong))
+
+
+def _is_weak(rep: Rep) -> bool:
+    return isinstance(rep, Number) and rep.may_be_python
+
+
+def may_be_python(op: Call, reps: list[Rep]) -> bool:
+    """Return True if the result may be a number of Python's, whose arithmetic may raise."""
+    type_ = op.result.type
+    if isinstance(type_, Numeric) and type_.form in ("numpy", "array"):
+        return False
+    return all(isinstance(r, Number) and r.may_be_python for r in reps)
+
+
+def in_dtype(rep: Rep, expr: Expr, dtype: DType) -> Expr:
+    """Return the entry of an operand as one of the dtype in which the operation is done."""
+    mine = dtype_of(rep)
+    if mine == dtype:
+        return expr
+    if dtype == FLOAT64 and isinstance(expr, Integer) and not expr.value.terms:
+        return Literal_(repr(float(expr.value.constant)))
+    return converted(expr, mine, dtype)
+
+
+def result_extent(op: Call) -> Any:
+    """Return the value of a Python integer as far as the types know it."""
+    type_ = op.result.type
+    return type_.value if isinstance(type_, Numeric) else None
+
+
+def _made(b: Builder, op: Call, form: str, reps: list[Rep], dtype: DType,
+          inner: DType | None = None, into: Array | None = None) -> Number | Array:  # fmt: skip
+    work = dtype if inner is None else inner
+
+    def make(exprs: list[Expr]) -> Expr:
+        args = tuple(in_dtype(r, e, work) for r, e in zip(reps, exprs, strict=True))
+        if work == FLOAT32 and form.isidentifier():  # functions are of doubles
+            wide = tuple(Apply("np.float64", (a,)) for a in args)
+            return converted(Apply(form, wide), FLOAT64, dtype)
+        result = Apply(form, args)
+        return result if inner is None or inner == dtype else converted(result, inner, dtype)
+
+    return b.elementwise(make, reps, dtype, op.result.hint,
+                         may_be_python=may_be_python(op, reps), into=into)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ arithmetic
+def arithmetic(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``a + b``, ``a - b``, ``a * b``."""
+    symbol = ARITHMETIC[op.target]
+    dtype = result_dtype(op, reps)
+    if all(isinstance(r, Number) and r.dtype.kind in "iub" for r in reps):
+        return _integers(b, op, symbol, reps, dtype)
+    if dtype == BOOL:
+        raise NotCovered("arithmetic of flags", op.where)
+    into = _in_place_target(b, op, reps)
+    return _made(b, op, symbol, reps, dtype, into=into)
+
+
+def _in_place_target(b: Builder, op: Call, reps: list[Rep]) -> Array | None:
+    """Return the first operand if the result may be written there, and it has its shape."""
+    first = reps[0] if reps else None
+    if not op.in_place or not isinstance(first, Array) or not first.is_whole:
+        return None
+    storage = b.storages.get(first.storage or "")
+    if storage is None or first.dtype != result_dtype(op, reps):
+        return None
+    rank = max(len(r.dims) for r in reps if isinstance(r, Array))
+    if rank != len(first.dims):
+        return None
+    for r in reps[1:]:
+        if isinstance(r, Array):
+            for mine, other in zip(first.dims[-len(r.dims) :], r.dims, strict=False):
+                if b.is_one(mine) and not b.is_one(other):
+                    return None
+    return first
+
+
+def _integers(b: Builder, op: Call, symbol: str, reps: list[Rep], dtype: DType) -> Rep:
+    """Arithmetic of integers: as lengths and indices where it is linear, else tested for size."""
+    left, right = reps
+    assert isinstance(left, Number)
+    assert isinstance(right, Number)
+    if dtype.kind != "i" or BOOL in (left.dtype, right.dtype):
+        dtype = INT64
+        left, right = _as_integer(left), _as_integer(right)
+    python, extent = may_be_python(op, reps), result_extent(op)
+    one, two = left.affine, right.affine
+    if one is not None and two is not None:
+        linear: Affine | None = None
+        if symbol in "+-":
+            linear = one + two if symbol == "+" else one - two
+        elif not one.terms or not two.terms:
+            linear = two.scaled(one.constant) if not one.terms else one.scaled(two.constant)
+        if linear is not None and (extent is not None or not linear.terms):
+            return Number(Integer(linear), INT64, python, extent)
+    exprs = (left.expr, right.expr)
+    if python and extent is None and symbol == "*":
+        product = Apply("*", tuple(Apply("float", (e,)) for e in exprs))
+        b.emit_guard_here(Apply(">", (Apply("abs", (product,)), Literal_("2.0**62"))))
+    made = b.assign(Apply(symbol, exprs), INT64, op.result.hint, may_be_python=python,
+                    extent=extent)  # fmt: skip
+    if python and extent is None:
+        b.emit_guard_here(Apply(">", (Apply("abs", (made.expr,)), Integer(whole(2**61)))))
+    return made
+
+
+def _as_integer(number: Number) -> Number:
+    if number.dtype.kind == "i":
+        return number
+    return Number(Apply("int", (number.expr,)), INT64, number.may_be_python)
+
+
+def division(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``a / b``; numbers of Python's raise at zero."""
+    dtype = result_dtype(op, reps)
+    if dtype.kind != "f":
+        dtype = FLOAT64
+    if may_be_python(op, reps):
+        _nonzero(b, reps[1])
+    return _made(b, op, "/", reps, dtype, into=_in_place_target(b, op, reps))
+
+
+def _nonzero(b: Builder, divisor: Rep) -> None:
+    assert isinstance(divisor, Number)
+    known = divisor.constant
+    is_literal = isinstance(divisor.expr, Literal_)
+    if known or (is_literal and divisor.expr.text not in ("0.0", "-0.0")):  # type: ignore[union-attr]
+        return
+    b.emit_guard_here(Apply("==", (divisor.expr, zero_of(divisor.dtype))))
+
+
+def whole_division(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``a // b`` and ``a % b`` of integers."""
+    symbol = "//" if op.target in (operator.floordiv, np.floor_divide) else "%"
+    dtype = result_dtype(op, reps)
+    if dtype != INT64:
+        raise NotCovered(f"{symbol} of floats", op.where)
+    divisor = reps[1]
+    if not isinstance(divisor, Number):
+        raise NotCovered(f"{symbol} by an array", op.where)
+    if divisor.constant is None or divisor.constant == 0:
+        _nonzero(b, divisor)
+    return _made(b, op, symbol, reps, INT64)
+
+
+def negative(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``-a``."""
+    (a,) = reps
+    if isinstance(a, Number) and a.affine is not None:
+        return Number(Integer(a.affine.scaled(-1)), INT64, a.may_be_python, result_extent(op))
+    dtype = result_dtype(op, reps)
+    if dtype == BOOL:
+        raise NotCovered("the negative of flags", op.where)
+    return _made(b, op, "neg", reps, dtype, into=_in_place_target(b, op, reps))
+
+
+def positive(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``+a``."""
+    return reps[0]
+
+
+def absolute(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``abs(a)``."""
+    return _made(b, op, "abs", reps, result_dtype(op, reps))
+
+
+def power(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``a ** b``: a product for small whole exponents, as NumPy and Python round it or closer."""
+    base, exponent = reps
+    dtype = result_dtype(op, reps)
+    n = _whole_number(exponent)
+    if dtype.kind != "f":
+        if n is None or not 0 <= n <= 3 or not isinstance(base, Array):
+            raise NotCovered("a power of integers", op.where)
+        return _product(b, op, base, n, dtype)
+    if n is not None and 1 <= n <= 4:
+        result = _product(b, op, base, n, dtype)
+        if may_be_python(op, reps):
+            _finite(b, result)
+        return result
+    if n == 0:
+        return _product(b, op, base, 0, dtype)
+    is_root = isinstance(exponent, Number) and isinstance(exponent.expr, Literal_) and (
+        exponent.expr.text == "0.5")  # fmt: skip
+    if is_root and isinstance(base, Array) and op.target is operator.pow:
+        return _made(b, op, "np.sqrt", [base], dtype)
+    result = _made(b, op, "power", reps, dtype)
+    if may_be_python(op, reps):
+        _finite(b, result)
+    return result
+
+
+def _whole_number(rep: Rep) -> int | None:
+    if not isinstance(rep, Number):
+        return None
+    if rep.constant is not None:
+        return rep.constant
+    if isinstance(rep.expr, Literal_):
+        try:
+            value = float(rep.expr.text)
+        except ValueError:
+            return None
+        return int(value) if value.is_integer() else None
+    return None
+
+
+def _product(b: Builder, op: Call, base: Rep, n: int, dtype: DType) -> Number | Array:
+    def make(exprs: list[Expr]) -> Expr:
+        (x,) = (in_dtype(base, e, dtype) for e in exprs)
+        if n == 0:
+            return Literal_("1.0") if dtype.kind == "f" else Integer(whole(1))
+        square = Apply("*", (x, x))
+        return {1: x, 2: square, 3: Apply("*", (square, x)), 4: Apply("*", (square, square))}[n]
+
+    if isinstance(base, Number) and not _is_simple(base.expr):
+        base = b.assign(base.expr, base.dtype, "t", may_be_python=base.may_be_python)
+    return b.elementwise(make, [base], dtype, op.result.hint,
+                         may_be_python=may_be_python(op, [base]))  # fmt: skip
+
+
+def _is_simple(expr: Expr) -> bool:
+    return not isinstance(expr, Apply)
+
+
+def _finite(b: Builder, result: Rep) -> None:
+    """Leave to the NumPy text what is not finite: Python's own functions raise there."""
+    assert isinstance(result, Number)
+    b.emit_guard_here(Apply("not", (Apply("np.isfinite", (result.expr,)),)))
+
+
+# -------------------------------------------------------------------------------- functions
+def function(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """A function of one float."""
+    if len(reps) != 1:
+        raise NotCovered(f"{getattr(op.target, '__name__', 'a call')} with options", op.where)
+    name = FUNCTIONS[op.target]
+    dtype = result_dtype(op, reps)
+    if dtype.kind != "f":
+        if name == "sign" and dtype == INT64:
+            return _made(b, op, name, reps, INT64, inner=FLOAT64)
+        raise NotCovered(f"{name} of integers", op.where)
+    result = _made(b, op, name, reps, dtype)
+    if getattr(op.target, "__module__", None) == "math" and name not in _OWN_DOMAIN:
+        _finite(b, result)
+    return result
+
+
+def pair(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """A function of two floats."""
+    if len(reps) != 2:
+        raise NotCovered(f"{getattr(op.target, '__name__', 'a call')} with options", op.where)
+    dtype, name = result_dtype(op, reps), PAIRS[op.target]
+    if dtype.kind != "f":
+        if name not in ("maximum", "minimum", "fmax", "fmin") or dtype != INT64:
+            raise NotCovered(f"{name} of integers", op.where)
+        return _made(b, op, "max" if name.endswith("max") or name == "maximum" else "min", reps,
+                     INT64)  # fmt: skip
+    return _made(b, op, name, reps, dtype)
+
+
+def python_extreme(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``max(a, b)`` and ``min(a, b)`` of Python: the first one unless a later one is beyond."""
+    if len(reps) < 2 or not all(isinstance(r, Number) for r in reps):
+        raise NotCovered("max or min of a sequence", op.where)
+    dtypes = {dtype_of(r) for r in reps}
+    if len(dtypes) != 1:
+        raise NotCovered("max or min of integers and floats", op.where)
+    (dtype,) = dtypes
+    symbol = ">" if op.target is max else "<"
+    best = reps[0]
+    for other in reps[1:]:
+        assert isinstance(best, Number)
+        assert isinstance(other, Number)
+        choice = Apply("if", (Apply(symbol, (other.expr, best.expr)), other.expr, best.expr))
+        best = b.assign(choice, dtype, op.result.hint,
+                        may_be_python=may_be_python(op, reps))  # fmt: skip
+    return best
+
+
+def question(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``np.isnan(a)`` and its kin."""
+    (a,) = reps
+    work = dtype_of(a) if dtype_of(a).kind == "f" else FLOAT64
+    return _made(b, op, TESTS[op.target], reps, BOOL, inner=work) if work == FLOAT64 else (
+        b.elementwise(lambda e: Apply(TESTS[op.target], tuple(e)), reps, BOOL, op.result.hint))
+
+
+def comparison(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``a < b`` and its kin."""
+    if any(isinstance(r, Known | Parts) for r in reps):
+        raise NotCovered("a comparison of structures", op.where)
+    symbol = COMPARISON[op.target]
+    left, right = reps
+    for one, other in ((left, right), (right, left)):
+        is_zero = isinstance(other, Number) and other.constant == 0
+        if symbol == "==" and is_zero and dtype_of(one) == BOOL:
+            return b.elementwise(lambda e: Apply("not", tuple(e)), [one], BOOL, op.result.hint)
+    if BOOL in (dtype_of(left), dtype_of(right)) and dtype_of(left) != dtype_of(right):
+        raise NotCovered("a comparison of flags and numbers", op.where)
+
+    def make(exprs: list[Expr]) -> Expr:
+        args = list(exprs)
+        for k, (mine, other) in enumerate(((left, right), (right, left))):
+            if dtype_of(other) == FLOAT32 and _is_weak(mine) and dtype_of(mine).kind == "f":
+                args[k] = converted(args[k], FLOAT64, FLOAT32)
+        return Apply(symbol, tuple(args))
+
+    return b.elementwise(make, reps, BOOL, op.result.hint)
+
+
+def logical(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``a & b`` and its kin, of flags."""
+    dtype = result_dtype(op, reps)
+    if dtype != BOOL:
+        raise NotCovered("bits of integers", op.where)
+
+    def make(exprs: list[Expr]) -> Expr:
+        args = tuple(converted(e, dtype_of(r), BOOL) for r, e in zip(reps, exprs, strict=True))
+        return Apply(LOGICAL[op.target], args)
+
+    return b.elementwise(make, reps, BOOL, op.result.hint)
+
+
+def negation(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``not a``, ``np.logical_not(a)``, and ``~a`` of flags."""
+    if op.target in (operator.invert, np.invert) and dtype_of(reps[0]) != BOOL:
+        raise NotCovered("bits of integers", op.where)
+    if op.target is P.not_ and isinstance(reps[0], Array):
+        raise NotCovered("the truth of an array", op.where)
+    dtype = dtype_of(reps[0])
+    return b.elementwise(lambda e: Apply("not", (converted(e[0], dtype, BOOL),)), reps, BOOL,
+                         op.result.hint)  # fmt: skip
+
+
+def where(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``np.where(condition, a, b)``."""
+    if len(reps) != 3:
+        raise NotCovered("np.where of a condition alone", op.where)
+    dtype = result_dtype(op, reps[1:])
+    test = dtype_of(reps[0])
+
+    def make(exprs: list[Expr]) -> Expr:
+        values = tuple(in_dtype(r, e, dtype) for r, e in zip(reps[1:], exprs[1:], strict=True))
+        return Apply("if", (converted(exprs[0], test, BOOL), *values))
+
+    return b.elementwise(make, reps, dtype, op.result.hint)
+
+
+def clip(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``np.clip(x, low, high)``."""
+    if len(reps) != 3:
+        raise NotCovered("np.clip with options", op.where)
+    dtype = result_dtype(op, reps)
+    if dtype.kind != "f":
+        raise NotCovered("np.clip of integers", op.where)
+    bounds = [not (isinstance(r, Known) and r.value is None) for r in reps[1:]]
+    used = [reps[0], *(r for r, has in zip(reps[1:], bounds, strict=True) if has)]
+
+    def make(exprs: list[Expr]) -> Expr:
+        args = [in_dtype(r, e, dtype) for r, e in zip(used, exprs, strict=True)]
+        result = args.pop(0)
+        for name, has in zip(("maximum", "minimum"), bounds, strict=True):
+            if has:
+                result = Apply(name, (result, args.pop(0)))
+        return result
+
+    return b.elementwise(make, used, dtype, op.result.hint)
+
+
+def conversion(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``float(x)``, ``np.float64(x)``, ``int(x)``, ``bool(x)``."""
+    (x,) = reps
+    if isinstance(x, Array) and not x.dims:
+        x = b.number(x)
+    if not isinstance(x, Number):
+        raise NotCovered("a conversion of an array to a number", op.where)
+    name = op.target.__name__
+    to = {"float": FLOAT64, "float64": FLOAT64, "int": INT64, "int64": INT64, "bool": BOOL}[name]
+    python = op.target in (float, int, bool)
+    if to == INT64 and x.dtype.kind == "f":
+        b.emit_guard_here(Apply("not", (Apply("<", (Apply("abs", (x.expr,)),
+                                                    Literal_("2.0**53"))),)))  # fmt: skip
+    if x.dtype == to:
+        return Number(x.expr, to, python, x.extent)
+    return b.assign(converted(x.expr, x.dtype, to), to, op.result.hint, may_be_python=python)
+
+
+def table() -> dict[Any, Lowering]:
+    """Return the lowerings of calls that act entry by entry."""
+    found: dict[Any, Lowering] = {}
+    for targets, lowering in (
+        (ARITHMETIC, arithmetic),
+        (DIVISION, division),
+        ((operator.floordiv, np.floor_divide, operator.mod, np.mod, np.remainder), whole_division),
+        ((operator.neg, np.negative), negative),
+        ((operator.pos, np.positive), positive),
+        ((operator.abs, abs, np.abs, np.fabs, math.fabs), absolute),
+        ((operator.pow, pow, np.power, np.float_power, math.pow), power),
+        (FUNCTIONS, function),
+        (PAIRS, pair),
+        ((max, min), python_extreme),
+        (TESTS, question),
+        (COMPARISON, comparison),
+        (LOGICAL, logical),
+        ((P.not_, operator.not_, np.logical_not, operator.invert, np.invert), negation),
+        ((np.where,), where),
+        ((np.clip,), clip),
+        ((float, int, bool, np.float64, np.int64), conversion),
+    ):
+        for target in targets:
+            found[target] = lowering
+    return found

@@ -1,0 +1,1006 @@
+"""From a finished function of the IR to loop nests: operations, control flow, lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from srcad.backends.interface import NotCovered
+from srcad.backends.numba import indexing
+from srcad.backends.numba.builder import Builder, converted, covered_dtype, zero_of
+from srcad.backends.numba.calls import table
+from srcad.backends.numba.fusion import rename
+from srcad.backends.numba.loops import (
+    ONE,
+    ZERO,
+    Access,
+    Affine,
+    Apply,
+    Assign,
+    Dim,
+    Expr,
+    Integer,
+    Lines,
+    Load,
+    Node,
+    Region,
+    Storage,
+    named,
+    names_of,
+    whole,
+)
+from srcad.backends.numba.representations import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    Array,
+    Column,
+    Items,
+    Known,
+    Number,
+    Parts,
+    Rep,
+    at,
+    constant,
+    integer,
+    of_storage,
+)
+from srcad.ir.core import (
+    UNDEF,
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    Function,
+    If,
+    Try,
+    Value,
+    While,
+)
+from srcad.ir.text import target_name
+from srcad.startup.records import dataclass, field
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import Extent, at_least
+from srcad.types.structures import Fixed, ListOf, TupleOf, Type
+
+_TABLE = table()
+
+
+class _Promoted(Exception):  # noqa: N818 - the loop is lowered again
+    """A carried number has another dtype after an iteration than before it."""
+
+
+@dataclass(eq=False)
+class Parameter:
+    """A parameter of the compiled function: where it lies in the arguments, and what it is."""
+
+    name: str
+    path: tuple[int, ...]
+    type: Numeric
+
+
+@dataclass(eq=False)
+class Lowered:
+    """A function as loop nests.
+
+    `head` binds lengths of the arguments, and `results` are the values of the function.
+    """
+
+    parameters: list[Parameter]
+    head: list[str]
+    body: list[Node]
+    results: list[Rep]
+    builder: Builder
+
+
+@dataclass(eq=False)
+class Carried:
+    """A carried variable: its name, what it is in the body, and the rest of a structure."""
+
+    name: str
+    rep: Rep
+    source: str | None = None
+
+
+@dataclass(eq=False)
+class Lowering:
+    """Lowers one function."""
+
+    builder: Builder = field(default_factory=Builder)
+    env: dict[Value, Rep] = field(default_factory=dict)
+    sinks: dict[Value, Items] = field(default_factory=dict)
+    bounds: dict[str, Affine] = field(default_factory=dict)
+    masks: dict[tuple[str | None, str], Array] = field(default_factory=dict)
+
+    # ------------------------------------------------------------------------- functions
+    def function(self, function: Function) -> Lowered:
+        """Lower a function.
+
+        Raises
+        ------
+        NotCovered
+            It contains something that the compiled backend does not cover.
+        """
+        b = self.builder
+        used = set(function.block.free)
+        parameters: list[Parameter] = []
+        head: list[str] = []
+        for k, value in enumerate(function.params):
+            if value in used:
+                self.env[value] = self._parameter(value.type, value.hint, (k,), parameters, head)
+        self.ops(function.block)
+        results = [self.rep(atom) for atom in function.block.results]
+        finished = [self.escaping(rep) for rep in results]
+        return Lowered(parameters, head, b.body, finished, b)
+
+    def _parameter(
+        self, type_: Type, hint: object, path: tuple[int, ...], parameters: list[Parameter],
+        head: list[str],
+    ) -> Rep:  # fmt: skip
+        b = self.builder
+        if isinstance(type_, TupleOf) and type_.keys is None and type_.cls is tuple:
+            parts = [self._parameter(t, hint, (*path, k), parameters, head)
+                     for k, t in enumerate(type_.items)]  # fmt: skip
+            return Parts(tuple(parts))
+        if isinstance(type_, Fixed):
+            if isinstance(type_.value, bool | int | float):
+                return constant(type_.value)
+            return Known(type_.value)
+        if not isinstance(type_, Numeric):
+            raise NotCovered(f"an argument that is a {type_}")
+        if type_.shape is None:
+            raise NotCovered("an array of any number of axes")
+        name = b.fresh(hint or "x")
+        parameters.append(Parameter(name, path, type_))
+        if type_.cls is not None or type_.dtype is None or type_.dtype.kind not in "fiub":
+            raise NotCovered(f"an argument of type {type_}")
+        if type_.shape == ():
+            dtype = covered_dtype(type_.dtype)
+            if type_.value is not None:
+                b.note(type_.value, named(name))
+            return Number(Load(name), dtype, type_.form not in ("numpy", "array"), type_.value)
+        if not (type_.dtype.kind in "iu" or covered_dtype(type_.dtype)):
+            raise NotCovered(f"an argument of type {type_}")
+        dims = []
+        for k, extent in enumerate(type_.shape):
+            size = b.fresh(f"n_{name}" if len(type_.shape) == 1 else f"n{k}_{name}")
+            head.append(f"{size} = {name}.shape[{k}]")
+            b.note(extent, named(size))
+            dims.append(Dim(named(size), extent))
+        dims = [Dim(b.affine_of(d.extent) or d.size, d.extent) for d in dims]
+        b.storages[name] = Storage(name, list(dims), type_.dtype, True, True, True)
+        return of_storage(name, tuple(dims), type_.dtype)
+
+    def escaping(self, rep: Rep) -> Rep:
+        """Return a result whose arrays are whole storages of their own."""
+        if isinstance(rep, Parts):
+            return Parts(tuple(self.escaping(one) for one in rep.items))
+        if isinstance(rep, Array):
+            made = self.builder.whole(rep, "result")
+            assert made.storage is not None
+            storage = self.builder.storages[made.storage]
+            storage.escapes = storage.is_result = True
+            return made
+        if isinstance(rep, Number):
+            return rep
+        raise NotCovered("a result that is a list or an object")
+
+    # ------------------------------------------------------------------------- operations
+    def ops(self, block: Block) -> None:
+        """Lower the operations of a block into the innermost body."""
+        for op in block.ops:
+            if op.where is not None:
+                self.builder.where = op.where
+                if op.where.errstate:
+                    raise NotCovered("a part under np.errstate", op.where)
+            try:
+                self.op(op)
+            except NotCovered as found:
+                if found.where is None:
+                    found.where = op.where
+                raise
+
+    def op(self, op: Any) -> None:
+        """Lower one operation."""
+        match op:
+            case Call():
+                self.env[op.result] = self.call(op)
+            case Try():
+                raise NotCovered("a try statement", op.where)
+            case If():
+                self.conditional(op)
+            case For():
+                self.for_loop(op)
+            case While():
+                self.while_loop(op)
+
+    def call(self, op: Call) -> Rep:
+        """Lower a call."""
+        try:
+            lowering = _TABLE.get(op.target)
+        except TypeError:
+            lowering = None
+        if op.effect:
+            raise NotCovered("a call with effects", op.where)
+        if lowering is None:
+            raise NotCovered(f"a call of {target_name(op.target)}", op.where)
+        return lowering(self, op)
+
+    def rep(self, arg: Arg | None) -> Rep:
+        """Return what an argument is."""
+        if isinstance(arg, Value):
+            found = self.env.get(arg)
+            if found is None:
+                raise NotCovered("a value that is an object", self.builder.where)
+            return found
+        if isinstance(arg, Const):
+            value = arg.value
+            if isinstance(value, tuple | list):
+                return Parts(tuple(self.rep(Const(v)) for v in value))
+            if isinstance(value, bool | int | float | np.generic):
+                return constant(value)
+            return Known(value)
+        if isinstance(arg, Display) and arg.kind in ("tuple", "list"):
+            return Parts(tuple(self.rep(one) for one in arg.items))
+        raise NotCovered("an argument that is an object", self.builder.where)
+
+    # ------------------------------------------------------------------ constant arguments
+    def known(self, arg: Arg) -> Any:
+        """Return a constant argument; NotImplemented if it is not one."""
+        if isinstance(arg, Const):
+            return arg.value
+        if isinstance(arg, Display) and arg.kind in ("tuple", "list"):
+            items = [self.known(one) for one in arg.items]
+            return NotImplemented if NotImplemented in items else tuple(items)
+        rep = self.env.get(arg) if isinstance(arg, Value) else None
+        if isinstance(rep, Number) and rep.constant is not None:
+            return rep.constant
+        if isinstance(rep, Known):
+            return rep.value
+        if isinstance(arg, Value) and isinstance(arg.type, Fixed):
+            return arg.type.value
+        return NotImplemented
+
+    def options(self, op: Call, names: Sequence[str], *, start: int) -> dict[str, Any]:
+        """Return the options of a call by name; those that are given by position, too."""
+        found: dict[str, Any] = {}
+        pairs = [*zip(names, op.args[start:], strict=False), *op.kwargs]
+        if len(op.args) - start > len(names):
+            raise NotCovered(f"{target_name(op.target)} with more arguments", op.where)
+        for name, arg in pairs:
+            value = self.known(arg)
+            if value is NotImplemented:
+                raise NotCovered(f"{name}= that is not known before the call", op.where)
+            if name == "dtype" and value in (float, np.float64, np.dtype(np.float64)):
+                continue
+            if value is not np._NoValue:
+                found[name] = value
+        return found
+
+    def integer_of(self, arg: Arg) -> Affine:
+        """Return an argument as an integer."""
+        return self.number_size(self.rep(arg))
+
+    def number_size(self, rep: Rep) -> Affine:
+        """Return a number as an integer that lengths and indices can name."""
+        if not isinstance(rep, Number) or rep.dtype.kind not in "iu":
+            raise NotCovered("a length that is no integer", self.builder.where)
+        found = rep.affine
+        return found if found is not None else self.builder.named_here(rep.expr, "n")
+
+    def extent_of(self, arg: Arg) -> Extent | None:
+        """Return the value of an integer argument as the types know it."""
+        if isinstance(arg, Value) and isinstance(arg.type, Numeric):
+            return arg.type.value
+        rep = self.rep(arg)
+        return rep.extent if isinstance(rep, Number) else None
+
+    def sizes_of(self, arg: Arg | None) -> list[Affine]:
+        """Return the lengths that a shape argument gives."""
+        rep = self.rep(arg)
+        items = rep.items if isinstance(rep, Parts) else (rep,)
+        return [self.number_size(one) for one in items]
+
+    def shape_of(self, arg: Arg | None, type_: Type) -> tuple[Dim, ...]:
+        """Return the lengths that a shape argument gives, with what the types know of them."""
+        sizes = self.sizes_of(arg)
+        shape = type_.shape if isinstance(type_, Numeric) else None
+        dims = []
+        for k, size in enumerate(sizes):
+            extent = shape[k] if shape is not None and len(shape) == len(sizes) else None
+            self.builder.note(extent, size)
+            if extent is None or not at_least(extent, 0):
+                if size.terms:
+                    self.builder.guard(Apply("<", (Integer(size), Integer(ZERO))))
+                elif size.constant < 0:
+                    raise NotCovered("a negative length", self.builder.where)
+            dims.append(Dim(size, extent))
+        return tuple(dims)
+
+    def count_of(
+        self, start: Affine, stop: Affine, step: int, extent: Extent | None
+    ) -> Affine:
+        """Return how many integers a range has."""
+        b = self.builder
+        length = stop - start
+        if step == 1 and extent is not None and at_least(extent, 0):
+            return length
+        if not length.terms:
+            return whole(len(range(0, length.constant, step)))
+        shifted = length + whole(step - 1 if step > 0 else step + 1)
+        size: Expr = Integer(shifted)
+        if step != 1:
+            size = Apply("//", (size, Integer(whole(step))))
+        if step > 1 and extent is not None and at_least(extent, 0):
+            return b.named_here(size, "count")
+        return b.named_here(Apply("max", (size, Integer(ZERO))), "count")
+
+    # ----------------------------------------------------------------------- control flow
+    @contextmanager
+    def inside(self) -> Iterator[list[Node]]:
+        """Lower into a new body; what is noted of lengths holds only there."""
+        b = self.builder
+        outer = b.body, b.symbols, b.checked, self.masks
+        b.body, b.symbols, b.checked = [], dict(b.symbols), set(b.checked)
+        self.masks = dict(self.masks)
+        b.bodies.append(b.body)
+        try:
+            yield b.body
+        finally:
+            b.bodies.pop()
+            b.body, b.symbols, b.checked, self.masks = outer
+
+    def test_of(self, atom: Atom) -> Expr:
+        """Return the condition of a statement."""
+        rep = self.rep(atom)
+        if isinstance(rep, Array) and not rep.dims:
+            rep = self.builder.number(rep)
+        if not isinstance(rep, Number):
+            if isinstance(rep, Known):
+                return constant(bool(rep.value)).expr
+            raise NotCovered("the truth of an array or a list", self.builder.where)
+        if rep.affine is not None:
+            return Apply("!=", (rep.expr, Integer(ZERO)))
+        return converted(rep.expr, rep.dtype, BOOL)
+
+    def conditional(self, op: If) -> None:
+        """Lower ``if``."""
+        b = self.builder
+        test = self.test_of(op.test)
+        text, reads = self._name_of_test(test)
+        arms: list[tuple[list[Node], list[Rep | None]]] = []
+        for block in (op.then, op.orelse):
+            with self.inside() as body:
+                self.ops(block)
+                reps = [None if a == UNDEF else self.rep(a) for a in block.results]
+                arms.append((body, reps))
+        after: list[Node] = []
+        for k, output in enumerate(op.outputs):
+            first, second = arms[0][1][k], arms[1][1][k]
+            self.env[output] = self._merged(
+                output.hint, output.type, (first, second), (arms[0][0], arms[1][0]), after)  # fmt: skip
+        b.emit(Region([(f"if {text}:", arms[0][0]), ("else:", arms[1][0])], reads, (), op.where))
+        for node in after:
+            b.emit(node)
+
+    def _name_of_test(self, test: Expr) -> tuple[str, tuple[str, ...]]:
+        if isinstance(test, Load) and not test.index:
+            return test.storage, (test.storage,)
+        number = self.builder.assign(test, BOOL, "test")
+        assert isinstance(number.expr, Load)
+        return number.expr.storage, (number.expr.storage,)
+
+    def _merged(
+        self, hint: object, type_: Type, reps: tuple[Rep | None, Rep | None],
+        bodies: tuple[list[Node], list[Node]], after: list[Node],
+    ) -> Rep:  # fmt: skip
+        """Return what a value is after a conditional, given what it is after each branch."""
+        b = self.builder
+        known = [r for r in reps if r is not None]
+        if not known:
+            return Known(UNDEF.value)
+        if all(isinstance(r, Known) for r in known):
+            if len(known) == 2 and known[0].value is not known[1].value:  # type: ignore[union-attr]
+                raise NotCovered("an object that depends on a condition", b.where)
+            return known[0]
+        if all(isinstance(r, Parts) for r in known):
+            count = {len(r.items) for r in known}  # type: ignore[union-attr]
+            if len(count) != 1:
+                raise NotCovered("a tuple whose length depends on a condition", b.where)
+            parts = []
+            for k in range(count.pop()):
+                pair = tuple(None if r is None else r.items[k] for r in reps)  # type: ignore[union-attr]
+                inner = type_.items[k] if isinstance(type_, TupleOf) else type_
+                parts.append(self._merged(hint, inner, pair, bodies, after))  # type: ignore[arg-type]
+            return Parts(tuple(parts))
+        if all(isinstance(r, Number) for r in known):
+            return self._merged_numbers(hint, type_, reps, bodies)  # type: ignore[arg-type]
+        if all(isinstance(r, Array) for r in known):
+            return self._merged_arrays(hint, type_, reps, bodies, after)  # type: ignore[arg-type]
+        raise NotCovered("a value that is an array or a number, by a condition", b.where)
+
+    def _merged_numbers(
+        self, hint: object, type_: Type, reps: tuple[Number | None, Number | None],
+        bodies: tuple[list[Node], list[Node]],
+    ) -> Number:  # fmt: skip
+        b = self.builder
+        known = [r for r in reps if r is not None]
+        dtypes = {r.dtype for r in known}
+        dtype = known[0].dtype if len(dtypes) == 1 else np.result_type(*dtypes)
+        if len(dtypes) > 1 and BOOL in dtypes:
+            raise NotCovered("a flag or a number, by a condition", b.where)
+        name = b.fresh(hint or "value")
+        for rep, body in zip(reps, bodies, strict=True):
+            value = zero_of(dtype) if rep is None else converted(rep.expr, rep.dtype, dtype)
+            body.append(Assign(name, (), value, "=", b.where))
+        extent = type_.value if isinstance(type_, Numeric) else None
+        return Number(Load(name), dtype, any(r.may_be_python for r in known), extent)
+
+    def _merged_arrays(
+        self, hint: object, type_: Type, reps: tuple[Array | None, Array | None],
+        bodies: tuple[list[Node], list[Node]], after: list[Node],
+    ) -> Array:  # fmt: skip
+        b = self.builder
+        known = [r for r in reps if r is not None]
+        if len({(r.dtype, len(r.dims)) for r in known}) != 1:
+            raise NotCovered("an array whose rank depends on a condition", b.where)
+        dtype, rank = known[0].dtype, len(known[0].dims)
+        name = b.fresh(hint or "array")
+        storage = Storage(name, [], dtype, True, True)
+        b.storages[name] = storage
+        for rep, body in zip(reps, bodies, strict=True):
+            if rep is None:
+                empty = f"np.empty(({'0, ' * rank}), np.{dtype.name})"
+                body.append(Lines((f"{{{name}}} = {empty}",), (Access(name, "write", None),), (name,)))
+                continue
+            self._move(rep, name, body)
+        outer = set(b.level)
+        del outer
+        dims: list[Dim] = []
+        for k in range(rank):
+            extent = type_.shape[k] if isinstance(type_, Numeric) and type_.shape else None
+            sizes = {r.dims[k].size for r in known}
+            level = len(b.bodies) - 1
+            if len(sizes) == 1 and all(b.level_of(n) <= level for s in sizes for n in s.names):
+                dims.append(Dim(sizes.pop(), extent or known[0].dims[k].extent))
+                continue
+            affine = b.affine_of(extent)
+            if affine is not None:
+                dims.append(Dim(affine, extent))
+                continue
+            size = b.fresh("n")
+            after.append(Lines((f"{size} = {{{name}}}.shape[{k}]",),
+                               (Access(name, "read", None), Access(size, "write", ())), (size,)))  # fmt: skip
+            b.level[size] = level
+            b.note(extent, named(size))
+            dims.append(Dim(named(size), extent))
+        storage.dims = list(dims)
+        return of_storage(name, tuple(dims), dtype)
+
+    def _move(self, rep: Array, name: str, body: list[Node]) -> str:
+        """Let a name stand for an array, at the end of a body; return the array's own storage."""
+        b = self.builder
+        outer, b.body = b.body, body
+        made = b.whole(rep)
+        b.body = outer
+        assert made.storage is not None
+        source = b.storages[made.storage]
+        source.escapes = True
+        if source.is_argument:
+            b.storages[name].is_argument = True
+        b.share(made.storage, name)
+        body.append(Lines((f"{{{name}}} = {{{made.storage}}}",),
+                          (Access(made.storage, "read", None), Access(name, "write", None)),
+                          (name,)))  # fmt: skip
+        return made.storage
+
+    # ------------------------------------------------------------------------------ loops
+    def for_loop(self, op: For) -> None:
+        """Lower ``for``."""
+        self._loop(op, {})
+
+    def while_loop(self, op: While) -> None:
+        """Lower ``while``."""
+        self._loop(op, {})
+
+    def _loop(self, op: For | While, promoted: dict[int, Any]) -> None:
+        """Lower a loop, and again with other dtypes of carried numbers where these change."""
+        b = self.builder
+        mark = len(b.body)
+        sinks = dict(self.sinks)
+        for _ in range(4):
+            try:
+                self._loop_once(op, promoted)
+            except _Promoted:
+                del b.body[mark:]
+                self.sinks = dict(sinks)
+                continue
+            return
+        raise NotCovered("a number of several types", op.where)
+
+    def _loop_once(self, op: For | While, promoted: dict[int, Any]) -> None:
+        b = self.builder
+        count = b.fresh("k")
+        trips = self._trips(op) if isinstance(op, For) else None
+        carried = [self._carry_in(p, self.rep(i), k, promoted)
+                   for k, (p, i) in enumerate(zip(op.carried, op.inits, strict=True))]  # fmt: skip
+        lists = self._lists(op, count, trips)
+        level = len(b.bodies)
+        b.level[count] = level
+        if trips is not None:
+            self.bounds[count] = trips
+        with self.inside() as body:
+            for param, one in zip(op.carried, carried, strict=True):
+                self.env[param] = one.rep
+            if isinstance(op, While):
+                for p, q in zip(op.test.params, op.body.params, strict=True):
+                    self.env[p] = self.env[q]
+                self.ops(op.test)
+                test = Apply("not", (self.test_of(op.test.results[0]),))
+                text, reads = self._name_of_test(test)
+                b.emit(Region([(f"if {text}:", [Lines(("break",), ())])], reads))
+            else:
+                self._bind_items(op, count)
+            self.ops(op.body)
+            for one, atom in zip(lists, op.body.results[1 + len(op.inits) :], strict=True):
+                if one is not None:
+                    self._collect(one, self.rep(atom), count, level)
+            moves = self._moves(op, carried, body, promoted)
+            tag = self.rep(op.body.results[0])
+        assert isinstance(tag, Number)
+        ends_early = tag.constant != 0
+        done: Affine
+        outs = op.outputs
+        if isinstance(op, While) or ends_early:
+            counter = count if isinstance(op, While) else b.fresh("done")
+            b.emit(Assign(counter, (), Integer(ZERO), "=", op.where))
+            body.append(Assign(counter, (), Integer(ONE), "+=", op.where))
+            done = named(counter)
+            b.level[counter] = level - 1
+        else:
+            assert trips is not None
+            done = trips
+        if ends_early:
+            name = b.fresh("tag")
+            b.emit(Assign(name, (), Integer(ZERO), "=", op.where))
+            body.append(Assign(name, (), tag.expr, "=", op.where))
+            stop = b.fresh("stop")
+            body.append(Assign(stop, (), Apply(">=", (Load(name), Integer(whole(2)))), "="))
+            body.append(Region([(f"if {stop}:", [Lines(("break",), ())])], (stop,)))
+            self.env[outs[0]] = Number(Load(name), INT64)
+            b.level[name] = level - 1
+        else:
+            self.env[outs[0]] = integer(0)
+        self.env[outs[1]] = integer(done)
+        if isinstance(op, While):
+            header, reads = "while True:", ()
+        else:
+            assert trips is not None
+            reads = trips.names
+            header = f"for {count} in range({trips}):"
+            if op.backward:
+                header = f"for {count} in range({trips - ONE}, -1, -1):"
+        defines = () if isinstance(op, While) else (count,)
+        b.emit(Region([(header, body)], reads, defines, op.where))
+        for one, output in zip(carried, outs[2:], strict=False):
+            self.env[output] = self._carried_out(one, output)
+        del moves
+        for items, output in zip(lists, outs[2 + len(op.inits) :], strict=True):
+            if items is None:
+                continue
+            items.count = done
+            self.env[output] = items
+
+    def _trips(self, op: For) -> Affine:
+        """Return the number of iterations at most."""
+        found: list[Affine] = []
+        for seq in op.seqs:
+            if isinstance(seq, Display) and seq.kind == "range":
+                start, stop, step = seq.items
+                size = self.rep(step)
+                if not isinstance(size, Number) or not size.constant:
+                    raise NotCovered("a range whose step is not known", op.where)
+                first, last = self.extent_of(start), self.extent_of(stop)
+                extent = None if first is None or last is None else last - first
+                found.append(self.count_of(self.integer_of(start), self.integer_of(stop),
+                                           size.constant, extent))  # fmt: skip
+                continue
+            rep = self.rep(seq)
+            if isinstance(rep, Items) and rep.count is not None:
+                found.append(rep.count)
+            elif isinstance(rep, Array) and rep.dims:
+                found.append(rep.dims[0].size)
+            else:
+                raise NotCovered("a loop over an object", op.where)
+        if op.count is not None:
+            return self.integer_of(op.count)
+        first_count = found[0]
+        for other in found[1:]:
+            if other != first_count:
+                self.builder.guard(Apply("!=", (Integer(other), Integer(first_count))))
+        return first_count
+
+    def _bind_items(self, op: For, count: str) -> None:
+        b = self.builder
+        for seq, item in zip(op.seqs, op.items, strict=True):
+            extent = item.type.value if isinstance(item.type, Numeric) else None
+            if isinstance(seq, Display) and seq.kind == "range":
+                start, step = self.integer_of(seq.items[0]), self.rep(seq.items[2])
+                assert isinstance(step, Number)
+                value = start + named(count).scaled(step.constant or 1)
+                b.note(extent, value)
+                self.env[item] = integer(value, extent)
+                continue
+            rep = self.rep(seq)
+            place = integer(named(count))
+            if isinstance(rep, Items):
+                self.env[item] = self.item_at(rep, place, item.type)
+            else:
+                assert isinstance(rep, Array)
+                index = (named(count), *(named(f"@{k}") for k in range(len(rep.dims) - 1)))
+                row = Array(at(rep.entry, index), rep.dims[1:], rep.dtype)
+                self.env[item] = row
+                if not row.dims:
+                    self.env[item] = b.assign(row.entry, row.dtype, item.hint)
+
+    # --------------------------------------------------------------------- carried values
+    def _carry_in(self, param: Value, rep: Rep, key: int, promoted: dict[int, Any]) -> Carried:
+        b = self.builder
+        if isinstance(rep, Number):
+            dtype = promoted.get(key, rep.dtype)
+            name = b.fresh(param.hint or "carried")
+            b.emit(Assign(name, (), converted(rep.expr, rep.dtype, dtype), "=", b.where))
+            extent = param.type.value if isinstance(param.type, Numeric) else None
+            return Carried(name, Number(Load(name), dtype, rep.may_be_python or True, extent))
+        if isinstance(rep, Array):
+            made = b.whole(rep)
+            assert made.storage is not None
+            if b.storages[made.storage].is_argument:
+                made = b.copied(made)
+                assert made.storage is not None
+            name = b.fresh(param.hint or "carried")
+            b.storages[name] = Storage(name, list(made.dims), made.dtype, True, True)
+            b.share(made.storage, name)
+            b.emit(Lines((f"{{{name}}} = {{{made.storage}}}",),
+                         (Access(made.storage, "read", None), Access(name, "write", None)),
+                         (name,)))  # fmt: skip
+            if isinstance(param.type, Numeric) and param.type.shape is not None:
+                for extent, dim in zip(param.type.shape, made.dims, strict=False):
+                    b.note(extent, dim.size)
+            return Carried(name, of_storage(name, made.dims, made.dtype), made.storage)
+        if isinstance(rep, Known):
+            return Carried("", rep)
+        raise NotCovered("a tuple or a list that a loop changes", b.where)
+
+    def _moves(
+        self, op: For | While, carried: list[Carried], body: list[Node], promoted: dict[int, Any]
+    ) -> list[str]:
+        """Add what gives the carried variables their values for the next iteration."""
+        b = self.builder
+        own = {one.name for one in carried}
+        numbers: list[Assign] = []
+        arrays: list[tuple[str, str]] = []
+        for k, (one, atom) in enumerate(zip(carried, op.body.results[1:], strict=False)):
+            rep = one.rep if atom == UNDEF else self.rep(atom)
+            if isinstance(one.rep, Known):
+                if not isinstance(rep, Known) or rep.value is not one.rep.value:
+                    raise NotCovered("an object that a loop changes", op.where)
+                continue
+            if isinstance(one.rep, Number):
+                if not isinstance(rep, Number):
+                    raise NotCovered("a number that becomes an array in a loop", op.where)
+                if rep.dtype != one.rep.dtype:
+                    if BOOL in (rep.dtype, one.rep.dtype):
+                        raise NotCovered("a flag that becomes a number in a loop", op.where)
+                    wanted = np.result_type(rep.dtype, one.rep.dtype)
+                    if wanted != one.rep.dtype:
+                        promoted[k] = wanted
+                        raise _Promoted
+                expr = converted(rep.expr, rep.dtype, one.rep.dtype)
+                names = {*names_of(expr), *(load.storage for load in _all_loads(expr))}
+                if isinstance(expr, Load) and expr.storage == one.name:
+                    continue
+                if names & (own - {one.name}):
+                    expr = b.assign(expr, rep.dtype, one.name).expr
+                numbers.append(Assign(one.name, (), expr, "=", b.where))
+                continue
+            if not isinstance(rep, Array) or not isinstance(one.rep, Array):
+                raise NotCovered("an array that becomes a number in a loop", op.where)
+            if rep.dtype != one.rep.dtype or len(rep.dims) != len(one.rep.dims):
+                raise NotCovered("an array whose dtype or rank a loop changes", op.where)
+            if rep.is_whole and rep.storage == one.name:
+                continue
+            for mine, other in zip(one.rep.dims, rep.dims, strict=True):
+                b.same(mine, other)
+            made = b.whole(rep)
+            assert made.storage is not None
+            arrays.append((one.name, made.storage))
+        for node in numbers:
+            b.emit(node)
+        if arrays:
+            left = ", ".join(f"{{{name}}}" for name, _ in arrays)
+            right = ", ".join(f"{{{source}}}" for _, source in arrays)
+            touched = [Access(s, "read", None) for _, s in arrays]
+            touched += [Access(n, "write", None) for n, _ in arrays]
+            b.emit(Lines((f"{left} = {right}",), tuple(touched), tuple(n for n, _ in arrays)))
+            for name, source in arrays:
+                b.share(name, source)
+                b.storages[source].escapes = True
+                if b.storages[source].is_argument:
+                    raise NotCovered("an argument that becomes a carried array", op.where)
+        moved = {name for name, _ in arrays}
+        for one in carried:
+            if one.source is None:
+                continue
+            if one.name in moved:
+                b.storages[one.source].escapes = True
+            else:  # always the same memory: one name is enough
+                rename(body, one.name, one.source)
+                self._drop_move(one.name)
+                one.rep = of_storage(one.source, one.rep.dims, one.rep.dtype)  # type: ignore[union-attr]
+                self._forget(one.name, one.source)
+        return sorted(moved)
+
+    def _drop_move(self, name: str) -> None:
+        for body in reversed(self.builder.bodies):
+            for k, node in enumerate(body):
+                if isinstance(node, Lines) and node.defines == (name,):
+                    del body[k]
+                    return
+
+    def _forget(self, old: str, new: str) -> None:
+        """Replace a storage in all that is known of values."""
+        for value, rep in self.env.items():
+            self.env[value] = _renamed_rep(rep, old, new)
+        self.masks = {k: v for k, v in self.masks.items() if old not in str(k)}
+
+    def _carried_out(self, one: Carried, output: Value) -> Rep:
+        b = self.builder
+        rep = one.rep
+        if isinstance(rep, Array) and isinstance(output.type, Numeric) and output.type.shape:
+            for extent, dim in zip(output.type.shape, rep.dims, strict=False):
+                b.note(extent, dim.size)
+        if isinstance(rep, Number):
+            extent = output.type.value if isinstance(output.type, Numeric) else None
+            b.level[one.name] = len(b.bodies) - 1
+            return Number(rep.expr, rep.dtype, rep.may_be_python, extent)
+        return rep
+
+    # ------------------------------------------------------------------------------ lists
+    def _lists(self, op: For | While, count: str, trips: Affine | None) -> list[Items | None]:
+        """Return the lists that a loop collects."""
+        found: list[Items | None] = []
+        first = 2 + len(op.inits)
+        atoms = op.body.results[1 + len(op.inits) :]
+        for output, atom in zip(op.outputs[first:], atoms, strict=True):
+            mine = self.sinks.pop(output, None)
+            type_ = output.type.item if isinstance(output.type, ListOf) else None
+            if mine is None:
+                mine = Items([], type_, (), None, [], trips is None)
+                capacity = whole(64) if trips is None else trips
+            else:
+                if trips is None:
+                    raise NotCovered("a list of lists of a while loop", op.where)
+                capacity = self._most(trips, mine)
+            mine.capacities.append(capacity)
+            found.append(mine)
+            if isinstance(atom, Value) and isinstance(atom.type, ListOf):
+                inner = Items(mine.columns, None, (*mine.index, named(count)), None,
+                              list(mine.capacities), mine.grows)  # fmt: skip
+                self.sinks[atom] = inner
+            elif isinstance(type_, TupleOf):
+                pass
+        return found
+
+    def _most(self, trips: Affine, items: Items) -> Affine:
+        """Return an upper bound of a count that is known where the outermost list begins."""
+        b = self.builder
+        level = len(b.bodies) - 1 - len(items.capacities)
+        result = trips
+        for _ in range(8):
+            inside = [n for n in result.names if b.level_of(n) > level]
+            if not inside:
+                return result
+            name = inside[-1]
+            bound = self.bounds.get(name)
+            if bound is None:
+                break
+            k = dict(result.terms)[name]
+            result = result.replaced({name: bound - ONE if k > 0 else ZERO})
+        raise NotCovered("a list of lists whose lengths are not known before the loop", b.where)
+
+    def _collect(self, items: Items, rep: Rep, count: str, level: int) -> None:
+        """Add an item to a list, at the end of the body of its loop."""
+        if isinstance(rep, Items):  # an inner list: it has been collected where it was made
+            if rep.columns is not items.columns:
+                raise NotCovered("a list that is kept in a list", self.builder.where)
+            items.type = rep.type if items.type is None else items.type
+            return
+        leaves = list(_leaves(rep))
+        if not items.columns:
+            for leaf in leaves:
+                items.columns.append(self._column(leaf, items, level))
+        if len(leaves) != len(items.columns):
+            raise NotCovered("a list of items of several types", self.builder.where)
+        b = self.builder
+        index = (*items.index, named(count))
+        if items.grows and items.columns:
+            self._grow(items, count)
+        for leaf, column in zip(leaves, items.columns, strict=True):
+            if leaf.dtype != column.dtype:
+                raise NotCovered("a list of items of several dtypes", b.where)
+            if isinstance(leaf, Number):
+                b.emit(Assign(column.storage, index, leaf.expr, "=", b.where))
+                continue
+            if column.lengths is not None:
+                for k, dim in enumerate(leaf.dims):
+                    b.emit(Assign(column.lengths, (*index, whole(k)), Integer(dim.size), "="))
+
+            def inside(
+                i: tuple[Affine, ...], leaf: Array = leaf, column: Column = column
+            ) -> list[Node]:
+                return [Assign(column.storage, (*index, *i), at(leaf.entry, i), "=", b.where)]
+
+            b.nest(leaf.dims, inside)
+
+    def _column(self, leaf: Number | Array, items: Items, level: int) -> Column:
+        b = self.builder
+        outermost = level - len(items.index) - 1
+        capacities = [Dim(c) for c in items.capacities]
+        dims = leaf.dims if isinstance(leaf, Array) else ()
+        most: list[Dim] = []
+        lengths = None
+        for dim in dims:
+            size = dim.size
+            if any(b.level_of(n) > outermost for n in size.names):
+                known = b.affine_of(dim.extent)
+                if known is not None and all(b.level_of(n) <= outermost for n in known.names):
+                    size = known
+                else:
+                    size = self._bounded(size, outermost)
+                    lengths = lengths or b.storage("lengths", (*capacities, Dim(whole(len(dims)))), INT64)
+            most.append(Dim(size))
+        made = b.storage("saved", (*capacities, *most), leaf.dtype)
+        made.notes["list"] = True
+        if items.grows:
+            made.given = made.escapes = True
+            shape = ", ".join(str(d.size) for d in made.dims)
+            line = f"{{{made.name}}} = np.empty(({shape},), np.{leaf.dtype.name})"
+            touched = (Access(made.name, "write", None),)
+            b.bodies[outermost].append(Lines((line,), touched, (made.name,)))
+            if lengths is not None:
+                raise NotCovered("a growing list of arrays of several lengths", b.where)
+        return Column(made.name, leaf.dtype, tuple(dims), None if lengths is None else lengths.name)
+
+    def _bounded(self, size: Affine, level: int) -> Affine:
+        b = self.builder
+        result = size
+        for _ in range(8):
+            inside = [n for n in result.names if b.level_of(n) > level]
+            if not inside:
+                return result
+            bound = self.bounds.get(inside[-1])
+            if bound is None:
+                break
+            k = dict(result.terms)[inside[-1]]
+            result = result.replaced({inside[-1]: bound - ONE if k > 0 else ZERO})
+        raise NotCovered("a list of arrays whose lengths are not known before the loop", b.where)
+
+    def _grow(self, items: Items, count: str) -> None:
+        b = self.builder
+        first = items.index[0].names[0] if items.index else count
+        for column in items.columns:
+            name = column.storage
+            test = b.fresh("full")
+            b.emit(Lines((f"{test} = {first} >= {{{name}}}.shape[0]",),
+                         (Access(name, "read", None), Access(first, "read", ()),
+                          Access(test, "write", ())), (test,)))  # fmt: skip
+            grown = Lines((f"{{{name}}} = grown({{{name}}})",),
+                          (Access(name, "read", None), Access(name, "write", None)), (name,))
+            b.emit(Region([(f"if {test}:", [grown])], (test,)))
+
+    def item_at(self, items: Items, place: Number, type_: Type | None = None) -> Rep:
+        """Return an item of a list."""
+        b = self.builder
+        index = place.affine
+        if index is None or not items.capacities:
+            raise NotCovered("an item of a list", b.where)
+        depth = len(items.index)
+        item = type_ if type_ is not None else items.type
+        if isinstance(item, ListOf) or (items.type is not None and isinstance(items.type, ListOf)):
+            return Items(items.columns, item.item if isinstance(item, ListOf) else None,
+                         (*items.index, index), self._inner_count(items, depth),
+                         items.capacities, items.grows)  # fmt: skip
+        columns = iter(items.columns)
+        full = (*items.index, index)
+        return self._item(item, columns, full)
+
+    def _inner_count(self, items: Items, depth: int) -> Affine | None:
+        return None
+
+    def _item(self, type_: Type | None, columns: Iterator[Column], index: tuple[Affine, ...]) -> Rep:
+        b = self.builder
+        if isinstance(type_, TupleOf):
+            return Parts(tuple(self._item(t, columns, index) for t in type_.items))
+        column = next(columns, None)
+        if column is None:
+            raise NotCovered("an item of a list that was not collected", b.where)
+        if not column.dims:
+            made = b.assign(Load(column.storage, index), column.dtype, "saved", may_be_python=True)
+            return made
+        dims = []
+        shape = type_.shape if isinstance(type_, Numeric) else None
+        for k, dim in enumerate(column.dims):
+            extent = shape[k] if shape is not None and k < len(shape) else dim.extent
+            if column.lengths is None:
+                storage = b.storages[column.storage]
+                size = storage.dims[len(index) + k].size
+            else:
+                name = b.fresh("n")
+                b.emit(Assign(name, (), Load(column.lengths, (*index, whole(k))), "="))
+                b.level[name] = len(b.bodies) - 1
+                size = named(name)
+            b.note(extent, size)
+            dims.append(Dim(size, extent))
+        entry = Load(column.storage, (*index, *(named(f"@{k}") for k in range(len(dims)))))
+        return Array(entry, tuple(dims), column.dtype)
+
+    # ------------------------------------------------------------------------------ masks
+    def places_of(self, mask: Array) -> Array:
+        """Return the positions at which a mask is true."""
+        b = self.builder
+        key = (mask.storage, str(mask.entry))
+        if mask.storage is not None and key in self.masks:
+            return self.masks[key]
+        made = b.storage("places", mask.dims, INT64)
+        made.given = True
+        copy = b.whole(mask)
+        assert copy.storage is not None
+        b.call(f"{{{made.name}}} = np.nonzero({{{copy.storage}}})[0]", [copy.storage], made,
+               defines=(made.name,))  # fmt: skip
+        size = b.fresh("n")
+        b.emit(Lines((f"{size} = {{{made.name}}}.shape[0]",),
+                     (Access(made.name, "read", None), Access(size, "write", ())), (size,)))  # fmt: skip
+        b.level[size] = len(b.bodies) - 1
+        made.dims = [Dim(named(size))]
+        found = of_storage(made.name, (Dim(named(size)),), INT64)
+        self.masks[key] = found
+        return found
+
+
+def _all_loads(expr: Expr) -> Iterator[Load]:
+    if isinstance(expr, Load):
+        yield expr
+    elif isinstance(expr, Apply):
+        for arg in expr.args:
+            yield from _all_loads(arg)
+
+
+def _leaves(rep: Rep) -> Iterator[Number | Array]:
+    if isinstance(rep, Parts):
+        for one in rep.items:
+            yield from _leaves(one)
+    elif isinstance(rep, Number | Array):
+        yield rep
+    elif isinstance(rep, Known):
+        raise NotCovered("a list of objects")
+    else:
+        raise NotCovered("a list that is kept in a tuple")
+
+
+def _renamed_rep(rep: Rep, old: str, new: str) -> Rep:
+    if isinstance(rep, Parts):
+        return Parts(tuple(_renamed_rep(one, old, new) for one in rep.items))
+    if isinstance(rep, Array) and rep.storage == old:
+        assert isinstance(rep.entry, Load)
+        return Array(Load(new, rep.entry.index), rep.dims, rep.dtype)
+    return rep
+
+
+_unused = (FLOAT64, indexing, Number)

@@ -1,0 +1,270 @@
+"""Loop nests as text that a person can read, with the arrays made where they are first used."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator, Mapping, Sequence
+
+from srcad.backends.numba.loops import (
+    Affine,
+    Apply,
+    Assign,
+    Expr,
+    Guard,
+    Integer,
+    Lines,
+    Literal_,
+    Load,
+    Nest,
+    Node,
+    Region,
+    Storage,
+    defined_in,
+    walk,
+)
+from srcad.ir.core import Location
+from srcad.startup.identifiers import printable
+from srcad.startup.records import dataclass, field
+
+# Precedences as in Python's grammar, the loosest first.
+_CHOICE, _NOT, _COMPARE, _OR, _XOR, _AND, _SUM, _PRODUCT, _UNARY, _ATOM = range(10)
+_INFIX = {
+    "<": _COMPARE, "<=": _COMPARE, ">": _COMPARE, ">=": _COMPARE, "==": _COMPARE, "!=": _COMPARE,
+    "|": _OR, "^": _XOR, "&": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT,
+    "//": _PRODUCT, "%": _PRODUCT,
+}  # fmt: skip
+
+
+# ---------------------------------------------------------------------------- expressions
+@dataclass(eq=False)
+class Printer:
+    """Writes expressions; `names` are other names for loop variables."""
+
+    names: dict[str, str] = field(default_factory=dict)
+
+    def affine(self, value: Affine) -> str:
+        """Return an integer as text."""
+        if any(name in self.names for name, _ in value.terms):
+            terms = tuple((self.names.get(name, name), k) for name, k in value.terms)
+            return str(Affine(terms, value.constant))
+        return str(value)
+
+    def expr(self, expr: Expr, above: int = _CHOICE) -> str:
+        """Return an expression as text, in parentheses if what is around it binds tighter."""
+        text, mine = self._text(expr)
+        return f"({text})" if mine < above else text
+
+    def _text(self, expr: Expr) -> tuple[str, int]:
+        match expr:
+            case Load(storage, ()):
+                return self.names.get(storage, storage), _ATOM
+            case Load(storage, index):
+                return f"{storage}[{', '.join(map(self.affine, index))}]", _ATOM
+            case Literal_(text):
+                return text, _UNARY if text.startswith("-") else _ATOM
+            case Integer(value):
+                text = self.affine(value)
+                if len(value.terms) + bool(value.constant) > 1:
+                    return text, _SUM
+                is_product = " * " in text
+                return text, _PRODUCT if is_product else (
+                    _UNARY if text.startswith("-") else _ATOM)  # fmt: skip
+            case Apply("neg", (x,)):
+                return f"-{self.expr(x, _UNARY)}", _UNARY
+            case Apply("not", (x,)):
+                return f"not {self.expr(x, _NOT)}", _NOT
+            case Apply("if", (test, a, b)):
+                return (
+                    f"{self.expr(a, _NOT)} if {self.expr(test, _NOT)} else {self.expr(b)}",
+                    _CHOICE,
+                )
+            case Apply(form, (a, b)) if form in _INFIX:
+                level = _INFIX[form]
+                left = self.expr(a, level + (level == _COMPARE))
+                return f"{left} {form} {self.expr(b, level + 1)}", level
+            case Apply(form, args):
+                return f"{form}({', '.join(map(self.expr, args))})", _ATOM
+        raise AssertionError(expr)
+
+
+# ----------------------------------------------------------------------------- allocation
+def allocations(
+    body: list[Node], storages: Mapping[str, Storage]
+) -> dict[int, list[Storage]]:
+    """Return which arrays are made before which node (by identity).
+
+    An array is made in the body that contains all of its uses, before the first; further out, in
+    front of loops, if its lengths are known there and no other name comes to stand for it.
+    """
+    made: dict[int, list[Storage]] = {}
+    _place(body, set(storages), storages, made, [])
+    return made
+
+
+def _place(
+    body: Sequence[Node], names: set[str], storages: Mapping[str, Storage],
+    made: dict[int, list[Storage]], around: list[tuple[Node, bool]],
+) -> None:  # fmt: skip
+    users: dict[str, list[Node]] = {}
+    inner_users: dict[str, list[int]] = {}
+    for node in body:
+        for name in {a.storage for a in node.accesses()} & names:
+            users.setdefault(name, []).append(node)
+    deeper: dict[int, set[str]] = {}
+    for name, nodes in users.items():
+        storage = storages[name]
+        if storage.given or not storage.dims:
+            continue
+        if len(nodes) == 1 and isinstance(nodes[0], Nest | Region) and not (
+                storage.is_result):  # fmt: skip
+            bodies = [b for b in _bodies(nodes[0]) if _uses(b, name)]
+            if len(bodies) == 1:
+                deeper.setdefault(id(bodies[0]), set()).add(name)
+                continue
+        target = nodes[0]
+        if not storage.escapes:
+            for node, is_loop in reversed(around):
+                defined = defined_in(node)
+                if is_loop and any(n in defined for d in storage.dims for n in d.size.names):
+                    break
+                if not is_loop and any(n in defined for d in storage.dims for n in d.size.names):
+                    break
+                target = node
+        made.setdefault(id(target), []).append(storage)
+    del inner_users
+    for node in body:
+        for one in _bodies(node):
+            inner = deeper.get(id(one))
+            if inner:
+                is_loop = isinstance(node, Nest) or node.parts[0][0].startswith(("for", "while"))
+                _place(one, inner, storages, made, [*around, (node, is_loop)])
+
+
+def _bodies(node: Node) -> list[list[Node]]:
+    if isinstance(node, Nest):
+        return [node.body]
+    return [body for _, body in node.parts] if isinstance(node, Region) else []
+
+
+def _uses(body: Sequence[Node], name: str) -> bool:
+    return any(a.storage == name for node in body for a in node.accesses())
+
+
+# ------------------------------------------------------------------------------ statements
+@dataclass(eq=False)
+class Writer:
+    """Writes statements as lines, with the user's lines as comments."""
+
+    storages: Mapping[str, Storage]
+    made: Mapping[int, list[Storage]]
+    taken: set[str]
+    lines: list[str] = field(default_factory=list)
+    line_map: dict[int, Location] = field(default_factory=dict)
+    printer: Printer = field(default_factory=Printer)
+    _depth: int = 0
+    _shown: tuple[str, int] | None = None
+
+    def write(self, body: Sequence[Node], indent: str) -> None:
+        """Write a body."""
+        for node in body:
+            for storage in self.made.get(id(node), ()):
+                shape = ", ".join(str(d.size) for d in storage.dims)
+                comma = "," if len(storage.dims) == 1 else ""
+                self._line(f"{indent}{storage.name} = np.empty(({shape}{comma}), "
+                           f"np.{storage.dtype.name})")  # fmt: skip
+            self._node(node, indent)
+
+    def _node(self, node: Node, indent: str) -> None:
+        match node:
+            case Assign():
+                self._comment(node.where, indent)
+                self._assign(node, indent)
+            case Guard(test):
+                self._line(f"{indent}if {self.printer.expr(test)}:")
+                self._line(f"{indent}    raise Deopt")
+            case Lines(lines):
+                self._comment(node.where, indent)
+                for line in lines:
+                    self._line(indent + self._filled(line))
+            case Nest():
+                self._nest(node, indent)
+            case Region(parts):
+                self._comment(node.where, indent)
+                for header, body in parts:
+                    if header == "else:" and not body:
+                        continue
+                    self._line(indent + header)
+                    outer = dict(self.printer.names)
+                    self.write(body, indent + "    ")
+                    self.printer.names = outer
+                    if not body:
+                        self._line(f"{indent}    pass")
+
+    def _filled(self, line: str) -> str:
+        return line.replace("{", "").replace("}", "")
+
+    def _assign(self, node: Assign, indent: str) -> None:
+        load = Load(node.storage, node.index)
+        target = self.printer.expr(load)
+        value = node.value
+        if node.how == "+=" and isinstance(value, Apply) and value.form == "neg":
+            self._line(f"{indent}{target} -= {self.printer.expr(value.args[0])}")
+        elif node.how.endswith("="):
+            self._line(f"{indent}{target} {node.how} {self.printer.expr(value)}")
+        else:
+            self._line(f"{indent}{target} = {node.how}({target}, {self.printer.expr(value)})")
+
+    def _nest(self, node: Nest, indent: str) -> None:
+        for one in walk([node]):
+            if isinstance(one, Assign):
+                self._comment(one.where, indent)
+                break
+        name = self._loop_variable()
+        self.printer.names[node.variable] = name
+        self._line(f"{indent}for {name} in range({self.printer.affine(node.dim.size)}):")
+        self._depth += 1
+        self.write(node.body, indent + "    ")
+        self._depth -= 1
+
+    def _loop_variable(self) -> str:
+        letters = "ijklmopq"
+        depth = self._depth
+        name = letters[depth] if depth < len(letters) else f"i{depth}"
+        while name in self.taken:
+            name += "_"
+        return name
+
+    def _comment(self, where: Location | None, indent: str) -> None:
+        if where is None or not where.file or (where.file, where.line) == self._shown:
+            return
+        self._shown = where.file, where.line
+        text = linecache.getline(where.file, where.line).strip()
+        if text:
+            self._line(f"{indent}# {printable(text)[:76]}", where)
+
+    def _line(self, line: str, where: Location | None = None) -> None:
+        self.lines.append(line)
+        if where is not None:
+            self.line_map[len(self.lines)] = where
+
+
+def reads_in(body: Sequence[Node]) -> Iterator[str]:
+    """Yield the functions that statements call by name."""
+    for node in walk(body):
+        if isinstance(node, Assign):
+            if not node.how.endswith("="):
+                yield node.how
+            yield from _called(node.value)
+        elif isinstance(node, Guard):
+            yield from _called(node.test)
+        elif isinstance(node, Lines):
+            for line in node.lines:
+                if "grown(" in line:
+                    yield "grown"
+
+
+def _called(expr: Expr) -> Iterator[str]:
+    if isinstance(expr, Apply):
+        yield expr.form
+        for arg in expr.args:
+            yield from _called(arg)

@@ -1,0 +1,172 @@
+"""What a value of the IR is in the compiled backend: a number, an array, a structure or a list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcad.backends.interface import NotCovered
+from srcad.backends.numba.loops import (
+    AXIS,
+    Affine,
+    Dim,
+    Expr,
+    Integer,
+    Literal_,
+    Load,
+    named,
+    replaced,
+    whole,
+)
+from srcad.startup.records import dataclass, field
+from srcad.types.numeric import DType
+from srcad.types.sizes import Extent
+
+FLOAT64, FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
+INT64, BOOL = np.dtype(np.int64), np.dtype(np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class Number:
+    """A number: a variable, a constant or an affine integer.
+
+    `may_be_python` is False where it certainly is one of NumPy's, whose arithmetic does not raise.
+    """
+
+    expr: Expr
+    dtype: DType
+    may_be_python: bool = True
+    extent: Extent | None = None
+
+    @property
+    def affine(self) -> Affine | None:
+        """The integer, where it is one; None for other numbers."""
+        if self.dtype.kind not in "iu":
+            return None
+        if isinstance(self.expr, Integer):
+            return self.expr.value
+        if isinstance(self.expr, Load) and not self.expr.index:
+            return named(self.expr.storage)
+        return None
+
+    @property
+    def constant(self) -> int | None:
+        """The integer, where it is known; None for others."""
+        found = self.affine
+        return found.constant if found is not None and not found.terms else None
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """An array: its entry as an expression of ``@0``, ``@1``, ... (the axes), and its lengths."""
+
+    entry: Expr
+    dims: tuple[Dim, ...]
+    dtype: DType
+
+    @property
+    def storage(self) -> str | None:
+        """The storage that it is, or shows; None for what is computed where it is read."""
+        return self.entry.storage if isinstance(self.entry, Load) else None
+
+    @property
+    def is_whole(self) -> bool:
+        """True if it is a whole storage with its axes in order."""
+        return isinstance(self.entry, Load) and self.entry.index == axes(len(self.entry.index))
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A tuple of known parts."""
+
+    items: tuple[Rep, ...]
+
+
+@dataclass(eq=False)
+class Column:
+    """The storage of one number, or array, of each item of a list."""
+
+    storage: str
+    dtype: DType
+    dims: tuple[Dim, ...] | None = None  # of the items; None until one is collected
+    lengths: str | None = None  # where the lengths of the items are kept, if they differ
+
+
+@dataclass(eq=False)
+class Items:
+    """A list that a loop collected: one column per number of its items.
+
+    `index` are the indices of the loops around; `count` is how many items there are.
+    """
+
+    columns: list[Column]
+    type: Any
+    index: tuple[Affine, ...] = ()
+    count: Affine | None = None
+    capacities: list[Affine] = field(default_factory=list)
+    grows: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A value that is known at compile time and is no number, say None."""
+
+    value: Any
+
+
+Rep = Number | Array | Parts | Items | Known
+
+
+def axes(rank: int) -> tuple[Affine, ...]:
+    """Return the indices of an array that is read entry by entry."""
+    return tuple(named(f"{AXIS}{k}") for k in range(rank))
+
+
+def at(entry: Expr, index: tuple[Affine, ...]) -> Expr:
+    """Return an entry at an index."""
+    return replaced(entry, {f"{AXIS}{k}": i for k, i in enumerate(index)})
+
+
+def of_storage(name: str, dims: tuple[Dim, ...], dtype: DType) -> Array:
+    """Return a whole storage as an array."""
+    return Array(Load(name, axes(len(dims))), dims, dtype)
+
+
+def integer(value: int | Affine, extent: Extent | None = None) -> Number:
+    """Return an integer of Python's."""
+    affine = whole(value) if isinstance(value, int) else value
+    return Number(Integer(affine), INT64, True, extent)
+
+
+def constant(value: Any) -> Number:
+    """Return a constant as a number.
+
+    Raises
+    ------
+    NotCovered
+        It is complex, too large, or of a dtype without arithmetic in compiled code.
+    """
+    is_python = not isinstance(value, np.generic)
+    kind = type(value) if is_python else type(value.item())
+    if kind is bool:
+        return Number(Literal_(repr(bool(value))), BOOL, is_python)
+    if kind is int:
+        if abs(int(value)) >= 2**53:
+            raise NotCovered("an integer of more than 53 bits")
+        return Number(Integer(whole(int(value))), INT64, is_python)
+    if kind is float:
+        dtype = FLOAT64 if is_python else value.dtype
+        if dtype not in (FLOAT64, FLOAT32):
+            raise NotCovered(f"a number of dtype {dtype}")
+        return Number(Literal_(float_text(float(value))), dtype, is_python)
+    raise NotCovered(f"a constant of class {kind.__name__!r}")
+
+
+def float_text(value: float) -> str:
+    """Return a float as it is written in compiled code."""
+    if value != value:
+        return "np.nan"
+    if value in (float("inf"), float("-inf")):
+        return "np.inf" if value > 0 else "-np.inf"
+    return repr(value)
