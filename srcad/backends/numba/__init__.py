@@ -1,0 +1,1 @@
+"""Compiled backend: the IR as fused loops for Numba."""
