@@ -17,16 +17,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-_Function = Callable[..., float]
+_Function = TypeVar("_Function")
 
-_inlined: Callable[[Any], Any] = njit(error_model="numpy", forceinline=True)
+
+def _inlined(function: _Function) -> _Function:
+    """Compile a function into the code of each caller."""
+    compiled: _Function = njit(error_model="numpy", forceinline=True)(function)
+    return compiled
 
 
 # ------------------------------------------------------------------------- single instructions
@@ -100,7 +104,7 @@ _multiply_add: Callable[[float, float, float], float] = intrinsic(_emit_multiply
 _nearest: Callable[[float], float] = intrinsic(_emit_nearest)
 # s + x in a sum that may be evaluated in any order: the only operation that LLVM may reassociate.
 # Two operands of float32 are added as float32, all others as float64.
-add_any_order: _Function = intrinsic(_emit_add_any_order)
+add_any_order: Callable[..., float] = intrinsic(_emit_add_any_order)
 
 
 def _polynomial(*coefficients: float) -> Callable[[float], float]:
@@ -484,7 +488,8 @@ def _reduce_by_half_pi(x: float) -> tuple[float, float, int]:
     error = _fma(high, _HALF_PI[0], -r) + (high * _HALF_PI[1] + low * _HALF_PI[0])
     reduced = abs(x) > 0.7853981633974483
     r = _select(reduced, r, x)
-    error = _select(reduced, error, 0.0)
+    # x - x is nan for nan and infinities, whose bits are taken for those of numbers above.
+    error = _select(reduced, error, 0.0) + (x - x)
     return r, error, _bits(turns + _ROUNDER)  # turns = 0 where x is not reduced
 
 
@@ -511,16 +516,14 @@ def _sine_of_quadrant(r: float, low: float, quadrant: int) -> float:
 def sin(x: float) -> float:
     """Return the sine, for an argument of any magnitude."""
     r, low, quadrant = _reduce_by_half_pi(x)
-    result = _select(x == 0.0, x, _sine_of_quadrant(r, low, quadrant))
-    return _select(abs(x) < _INFINITY, result, x - x)
+    return _select(x == 0.0, x, _sine_of_quadrant(r, low, quadrant))
 
 
 @_inlined
 def cos(x: float) -> float:
     """Return the cosine, for an argument of any magnitude."""
     r, low, quadrant = _reduce_by_half_pi(x)
-    result = _sine_of_quadrant(r, low, quadrant + 1)
-    return _select(abs(x) < _INFINITY, result, x - x)
+    return _sine_of_quadrant(r, low, quadrant + 1)
 
 
 @_inlined
@@ -530,8 +533,7 @@ def tan(x: float) -> float:
     sine, cosine = _sin_and_cos(r, low)
     odd = (quadrant & 1) == 1
     result = _select(odd, -cosine, sine) / _select(odd, sine, cosine)
-    result = _select(x == 0.0, x, result)
-    return _select(abs(x) < _INFINITY, result, x - x)
+    return _select(x == 0.0, x, result)
 
 
 # -------------------------------------------------------------------------------- other functions

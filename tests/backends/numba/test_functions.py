@@ -32,7 +32,10 @@ UNARY = {
     "erf": mpmath.erf,
     "expit": lambda x: 1 / (1 + mpmath.exp(-x)),
 }
-BINARY = {"power": mpmath.power, "logaddexp": lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y))}
+BINARY = {
+    "power": mpmath.power,
+    "logaddexp": lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)),
+}
 SELECTIONS = ["maximum", "minimum", "fmax", "fmin"]
 # where the function leaves the range of floats, or changes its formula
 THRESHOLDS = {
@@ -116,9 +119,9 @@ def points(name, generator, count):
     medium = generator.uniform(0, 10, count)
     large = generator.uniform(0, 750, count)
     near_one = 1.0 + generator.uniform(-1, 1, count) * 2.0 ** -generator.integers(1, 52, count)
-    thresholds = np.array([*THRESHOLDS[name], TINY, SMALLEST, MAX])
-    near = np.concatenate([thresholds * (1.0 + k * 2.0**-52) for k in (-3, -1, 0, 1, 3)])
-    x = np.concatenate([magnitudes, subnormal, medium, large, near_one, near[np.isfinite(near)]])
+    thresholds = np.array([*THRESHOLDS[name], TINY, SMALLEST, MAX / 2])
+    near = np.concatenate([thresholds, thresholds * (1 - 2.0**-52), thresholds * (1 + 2.0**-52)])
+    x = np.concatenate([magnitudes, subnormal, medium, large, near_one, near])
     if name in {"sin", "cos", "tan"}:
         multiples = generator.integers(1, 2**30, count) * (math.pi / 2)
         small_multiples = np.arange(1, count) * (math.pi / 2)
@@ -164,7 +167,7 @@ def test_error_next_to_multiples_of_half_pi(name):
 def pairs_of_power(generator, count):
     x = 10.0 ** generator.uniform(-300, 300, count)
     y = generator.uniform(-745, 709.7, count) / np.log(x)
-    near_one = 1.0 + generator.uniform(-1, 1, count) * 2.0 ** -generator.integers(1, 50, count)
+    near_one = 1.0 + generator.uniform(0.1, 1, count) * 2.0 ** -generator.integers(1, 48, count)
     y_near_one = generator.uniform(-745, 709.7, count) / np.log(near_one)
     subnormal = generator.integers(1, 2**52, count) * SMALLEST
     y_subnormal = generator.uniform(-0.95, 1.0, count)
@@ -307,9 +310,7 @@ def test_many_points_against_numpy(name):
     np.testing.assert_array_equal(found[~finite], expected[~finite])
     found, expected, x = found[finite], expected[finite], x[finite]
     far = np.abs(found - expected) > 8.0 * np.spacing(np.abs(expected))
-    # SciPy's results are subnormal or zero too early, NumPy's may be less accurate than 4 ulp
-    assert np.count_nonzero(far) < 100
-    if far.any():
+    if far.any():  # NumPy and SciPy may be less accurate than 4 ulp
         assert_accurate(name, x[far])
 
 
