@@ -162,9 +162,9 @@ _log_tail = _polynomial(
 )
 # (atanh(s)/s - 1 - s**2/3) / s**4 in z = s**2 for z <= 0.0295: Taylor polynomial, error 2e-17
 _atanh_tail = _polynomial(*(1.0 / k for k in range(5, 25, 2)))
-# (sin(r)/r - 1) / r**2 and (cos(r) - 1 + r**2/2) / r**4 in r**2 for abs(r) <= pi/4: Taylor
+# (1 - sin(r)/r) / r**2 and (cos(r) - 1 + r**2/2) / r**4 in r**2 for abs(r) <= pi/4: Taylor
 # polynomials, errors 2e-19 and 6e-18
-_sin_tail = _polynomial(*((-1.0) ** k / math.factorial(2 * k + 1) for k in range(1, 9)))
+_sin_tail = _polynomial(*(-((-1.0) ** k) / math.factorial(2 * k + 1) for k in range(1, 9)))
 _cos_tail = _polynomial(*((-1.0) ** k / math.factorial(2 * k) for k in range(2, 9)))
 # erf(x)/x in x**2 for abs(x) <= 1: minimax polynomial (relative error 8e-18, computed with mpmath
 # by Remez's algorithm)
@@ -217,16 +217,16 @@ def _inverse_tangent_of_inverse(n: int, one: int) -> int:
 
 
 def _table_of_two_over_pi() -> Any:
-    """Return the rows (2**(32 k) * 2/pi) mod 4 for 0 <= k < 31, each a sum of four floats."""
-    one = 1 << 1400
+    """Return the rows (2**(32 j) * 2/pi) mod 4 for -34 <= j <= 30, each a sum of four floats."""
+    one = 1 << 2700
     # Machin's formula
     pi = 16 * _inverse_tangent_of_inverse(5, one) - 4 * _inverse_tangent_of_inverse(239, one)
-    table = np.empty((31, 4))
-    for k in range(31):
-        rest = ((2 * one * one // pi) << 32 * k) % (4 * one)
+    table = np.empty((65, 4))
+    for row in range(65):
+        rest = ((2 * one * one // pi << 32 * row) >> 32 * 34) % (4 * one)
         for column in range(4):
-            table[k, column] = rest / one  # a quotient of integers is rounded correctly
-            numerator, denominator = float(table[k, column]).as_integer_ratio()
+            table[row, column] = rest / one  # a quotient of integers is rounded correctly
+            numerator, denominator = float(table[row, column]).as_integer_ratio()
             rest -= numerator * one // denominator
     return table
 
@@ -450,18 +450,19 @@ def _reduce_by_half_pi(x: float) -> tuple[float, float, int]:
 
     If x is a multiple of 2**(32 j), only (2**(32 j) * 2/pi) mod 4 matters (M. Payne and R. Hanek,
     "Radian reduction for trigonometric functions", 1983). The sum of four floats has 210 bits of
-    it: the product has up to 84 bits before the binary point, and next to a multiple of pi/2 up to
+    it: the product has up to 86 bits before the binary point, and next to a multiple of pi/2 up to
     62 zeros behind it.
     """
     bits = _bits(x)
-    # j = 0 if x < 2**84, so that no fraction is lost there
-    group = (max((bits >> 52) & 0x7FF, 1023 + 52) - (1023 + 52)) >> 5
-    row = np.uint64(group)
-    scaled = _from_bits(bits - (group << (5 + 52)))
-    c0 = _TWO_OVER_PI[row, 0]
-    c1 = _TWO_OVER_PI[row, 1]
-    c2 = _TWO_OVER_PI[row, 2]
-    c3 = _TWO_OVER_PI[row, 3]
+    # x = 2**(32 j) * scaled with 2**52 <= scaled < 2**84, which is an integer if j >= 0. For a
+    # smaller x the fraction of 2**(32 j) * 2/pi < 1 is all of it.
+    row = (((bits >> 52) & 0x7FF) + (32 * 34 - 1075)) >> 5  # j + 34
+    scaled = _from_bits(bits + ((34 - row) << (52 + 5)))
+    index = np.uint64(row)  # no test of the sign
+    c0 = _TWO_OVER_PI[index, 0]
+    c1 = _TWO_OVER_PI[index, 1]
+    c2 = _TWO_OVER_PI[index, 2]
+    c3 = _TWO_OVER_PI[index, 3]
     p0 = scaled * c0
     p1 = scaled * c1
     p2 = scaled * c2
@@ -498,7 +499,8 @@ def _sin_and_cos(r: float, low: float) -> tuple[float, float]:
     """Return sin(r + low) and cos(r + low) for abs(r) <= pi/4."""
     z = r * r
     half = 0.5 * z
-    sine = r + _multiply_add(r * z, _sin_tail(z), low - half * low)
+    # A difference, whose subtrahend is +0 for zeros: it preserves the sign of r.
+    sine = r - _multiply_add(r * z, _sin_tail(z), half * low - low)
     rounded = 1.0 - half
     cosine = rounded + (((1.0 - rounded) - half) + _multiply_add(z * z, _cos_tail(z), -r * low))
     return sine, cosine
@@ -516,7 +518,7 @@ def _sine_of_quadrant(r: float, low: float, quadrant: int) -> float:
 def sin(x: float) -> float:
     """Return the sine, for an argument of any magnitude."""
     r, low, quadrant = _reduce_by_half_pi(x)
-    return _select(x == 0.0, x, _sine_of_quadrant(r, low, quadrant))
+    return _sine_of_quadrant(r, low, quadrant)
 
 
 @_inlined
@@ -532,8 +534,7 @@ def tan(x: float) -> float:
     r, low, quadrant = _reduce_by_half_pi(x)
     sine, cosine = _sin_and_cos(r, low)
     odd = (quadrant & 1) == 1
-    result = _select(odd, -cosine, sine) / _select(odd, sine, cosine)
-    return _select(x == 0.0, x, result)
+    return _select(odd, -cosine, sine) / _select(odd, sine, cosine)
 
 
 # -------------------------------------------------------------------------------- other functions
