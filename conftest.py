@@ -3,6 +3,7 @@
 `parse` reads a function of the IR, `text` prints it.
 """
 
+import importlib.util
 import os
 
 os.environ.setdefault("SRCAD_VERIFY", "1")  # before srcad is imported: records are frozen
@@ -11,6 +12,8 @@ import pytest
 
 from srcad.ir.text import text
 from tests.ir.parse import parse
+
+collect_ignore = [] if importlib.util.find_spec("numba") else ["srcad/backends/numba"]
 
 
 @pytest.fixture(scope="session")
