@@ -85,6 +85,8 @@ class Builder:
     groups: dict[str, str] = field(default_factory=dict)
     checked: set[Any] = field(default_factory=set)
     integers: dict[Any, tuple[list[Node], Affine]] = field(default_factory=dict)
+    most: dict[str, Affine] = field(default_factory=dict)
+    least: dict[str, Affine] = field(default_factory=dict)
     level: dict[str, int] = field(default_factory=dict)
     bodies: list[list[Node]] = field(default_factory=list)
     _last: dict[str, int] = field(default_factory=dict)
@@ -320,6 +322,13 @@ class Builder:
         if not isinstance(rep, Number):
             raise NotCovered("an array in the place of a number", self.where)
         return rep
+
+    def named_value(self, expr: Expr, hint: object) -> Affine:
+        """Bind a name to an integer that is read from an array, at this place."""
+        name = self.fresh(hint)
+        self.level[name] = len(self.bodies) - 1
+        self.emit(Assign(name, (), expr, "=", self.where))
+        return named(name)
 
     def size_of(self, dims: Sequence[Dim], hint: str = "size") -> Affine:
         """Return a product of lengths as an integer."""

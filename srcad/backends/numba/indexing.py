@@ -176,7 +176,9 @@ def sliced(b: Builder, item: Slice, dim: Dim, extent: Extent | None) -> tuple[Af
     length = stop - start
     if length.terms:
         bounded = Apply("max", (Integer(length), Integer(ZERO)))
+        most = length
         length = b.named_here(bounded, "n")
+        b.most[length.names[0]], b.least[length.names[0]] = most, ZERO
     else:
         length = whole(max(length.constant, 0))
     first, made = _strided(b, start, start + length, item.step, None)

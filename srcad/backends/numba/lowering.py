@@ -339,7 +339,11 @@ class Lowering:
             size = Apply("//", (size, Integer(whole(step))))
         if step > 1 and extent is not None and at_least(extent, 0):
             return b.named_here(size, "count")
-        return b.named_here(Apply("max", (size, Integer(ZERO))), "count")
+        found = b.named_here(Apply("max", (size, Integer(ZERO))), "count")
+        if step == 1:  # an upper bound of it, where it is positive
+            b.most[found.names[0]] = length
+        b.least[found.names[0]] = ZERO
+        return found
 
     # ----------------------------------------------------------------------- control flow
     @contextmanager
@@ -612,14 +616,17 @@ class Lowering:
                                            size.constant, extent))  # fmt: skip
                 continue
             rep = self.rep(seq)
-            if isinstance(rep, Items) and rep.count is not None:
-                found.append(rep.count)
+            if isinstance(rep, Items):
+                if rep.count is not None:
+                    found.append(rep.count)
             elif isinstance(rep, Array) and rep.dims:
                 found.append(rep.dims[0].size)
             else:
                 raise NotCovered("a loop over an object", op.where)
         if op.count is not None:
             return self.integer_of(op.count)
+        if not found:
+            raise NotCovered("a loop over a list whose length is not known", op.where)
         first_count = found[0]
         for other in found[1:]:
             if other != first_count:
@@ -792,35 +799,21 @@ class Lowering:
             found.append(mine)
             if isinstance(atom, Value) and isinstance(atom.type, ListOf):
                 inner = Items(mine.columns, None, (*mine.index, named(count)), None,
-                              list(mine.capacities), mine.grows)  # fmt: skip
+                              list(mine.capacities), mine.grows, mine.counts)  # fmt: skip
                 self.sinks[atom] = inner
-            elif isinstance(type_, TupleOf):
-                pass
         return found
 
     def _most(self, trips: Affine, items: Items) -> Affine:
         """Return an upper bound of a count that is known where the outermost list begins."""
-        b = self.builder
-        level = len(b.bodies) - 1 - len(items.capacities)
-        result = trips
-        for _ in range(8):
-            inside = [n for n in result.names if b.level_of(n) > level]
-            if not inside:
-                return result
-            name = inside[-1]
-            bound = self.bounds.get(name)
-            if bound is None:
-                break
-            k = dict(result.terms)[name]
-            result = result.replaced({name: bound - ONE if k > 0 else ZERO})
-        raise NotCovered("a list of lists whose lengths are not known before the loop", b.where)
+        level = len(self.builder.bodies) - 1 - len(items.capacities)
+        return self._bounded(trips, level, "a list of lists")
 
     def _collect(self, items: Items, rep: Rep, count: str, level: int) -> None:
         """Add an item to a list, at the end of the body of its loop."""
         if isinstance(rep, Items):  # an inner list: it has been collected where it was made
             if rep.columns is not items.columns:
                 raise NotCovered("a list that is kept in a list", self.builder.where)
-            items.type = rep.type if items.type is None else items.type
+            self._collect_count(items, rep, count, level)
             return
         leaves = list(_leaves(rep))
         if not items.columns:
@@ -849,6 +842,20 @@ class Lowering:
 
             b.nest(leaf.dims, inside)
 
+    def _collect_count(self, items: Items, inner: Items, count: str, level: int) -> None:
+        """Keep how many items an inner list has."""
+        b = self.builder
+        depth = len(items.index)
+        assert inner.count is not None
+        outermost = level - depth - 1
+        if all(b.level_of(name) <= outermost for name in inner.count.names):
+            items.counts.insert(0, inner.count)
+            return
+        made = b.storage("counts", [Dim(c) for c in items.capacities], INT64)
+        items.counts.insert(0, made.name)
+        index = (*items.index, named(count))
+        b.emit(Assign(made.name, index, Integer(inner.count), "=", b.where))
+
     def _column(self, leaf: Number | Array, items: Items, level: int) -> Column:
         b = self.builder
         outermost = level - len(items.index) - 1
@@ -863,7 +870,7 @@ class Lowering:
                 if known is not None and all(b.level_of(n) <= outermost for n in known.names):
                     size = known
                 else:
-                    size = self._bounded(size, outermost)
+                    size = self._bounded(size, outermost, "a list of arrays")
                     lengths = lengths or b.storage("lengths", (*capacities, Dim(whole(len(dims)))), INT64)
             most.append(Dim(size))
         made = b.storage("saved", (*capacities, *most), leaf.dtype)
@@ -878,19 +885,28 @@ class Lowering:
                 raise NotCovered("a growing list of arrays of several lengths", b.where)
         return Column(made.name, leaf.dtype, tuple(dims), None if lengths is None else lengths.name)
 
-    def _bounded(self, size: Affine, level: int) -> Affine:
+    def _bounded(self, size: Affine, level: int, what: str) -> Affine:
+        """Return an upper bound of an integer in names that are bound outside of a level."""
         b = self.builder
         result = size
-        for _ in range(8):
+        for _ in range(16):
             inside = [n for n in result.names if b.level_of(n) > level]
             if not inside:
-                return result
-            bound = self.bounds.get(inside[-1])
-            if bound is None:
+                if result == size or not result.terms:
+                    return result
+                return b.named_here(Apply("max", (Integer(result), Integer(ZERO))), "capacity")
+            name = inside[-1]
+            k = dict(result.terms)[name]
+            bound = self.bounds.get(name)
+            if bound is not None:
+                result = result.replaced({name: bound - ONE if k > 0 else ZERO})
+            elif k > 0 and name in b.most:
+                result = result.replaced({name: b.most[name]})
+            elif name in b.least and k < 0:
+                result = result.replaced({name: b.least[name]})
+            else:
                 break
-            k = dict(result.terms)[inside[-1]]
-            result = result.replaced({inside[-1]: bound - ONE if k > 0 else ZERO})
-        raise NotCovered("a list of arrays whose lengths are not known before the loop", b.where)
+        raise NotCovered(f"{what} whose lengths are not known before the loop", b.where)
 
     def _grow(self, items: Items, count: str) -> None:
         b = self.builder
@@ -911,18 +927,24 @@ class Lowering:
         index = place.affine
         if index is None or not items.capacities:
             raise NotCovered("an item of a list", b.where)
-        depth = len(items.index)
         item = type_ if type_ is not None else items.type
-        if isinstance(item, ListOf) or (items.type is not None and isinstance(items.type, ListOf)):
-            return Items(items.columns, item.item if isinstance(item, ListOf) else None,
-                         (*items.index, index), self._inner_count(items, depth),
-                         items.capacities, items.grows)  # fmt: skip
+        if isinstance(item, ListOf):
+            return Items(items.columns, item.item, (*items.index, index),
+                         self._inner_count(items, index), items.capacities, items.grows,
+                         items.counts)  # fmt: skip
         columns = iter(items.columns)
         full = (*items.index, index)
         return self._item(item, columns, full)
 
-    def _inner_count(self, items: Items, depth: int) -> Affine | None:
-        return None
+    def _inner_count(self, items: Items, index: Affine) -> Affine | None:
+        b = self.builder
+        depth = len(items.index)
+        if depth >= len(items.counts):
+            return None
+        found = items.counts[depth]
+        if isinstance(found, Affine):
+            return found
+        return b.named_value(Load(found, (*items.index, index)), "count")
 
     def _item(self, type_: Type | None, columns: Iterator[Column], index: tuple[Affine, ...]) -> Rep:
         b = self.builder

@@ -21,7 +21,7 @@ from srcad.backends.numba.loops import (
 )
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import DType
-from srcad.types.sizes import Extent
+from srcad.types.sizes import Extent, constant_extent
 
 FLOAT64, FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 INT64, BOOL = np.dtype(np.int64), np.dtype(np.bool_)
@@ -97,7 +97,8 @@ class Column:
 class Items:
     """A list that a loop collected: one column per number of its items.
 
-    `index` are the indices of the loops around; `count` is how many items there are.
+    `index` are the indices of the loops around; `count` is how many items there are.  Of lists in
+    it, `counts` tells the same: an integer that is the same for all of them, or a storage.
     """
 
     columns: list[Column]
@@ -106,6 +107,7 @@ class Items:
     count: Affine | None = None
     capacities: list[Affine] = field(default_factory=list)
     grows: bool = False
+    counts: list[Affine | str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +156,7 @@ def constant(value: Any) -> Number:
     if kind is int:
         if abs(int(value)) >= 2**53:
             raise NotCovered("an integer of more than 53 bits")
-        return Number(Integer(whole(int(value))), INT64, is_python)
+        return Number(Integer(whole(int(value))), INT64, is_python, constant_extent(int(value)))
     if kind is float:
         dtype = FLOAT64 if is_python else value.dtype
         if dtype not in (FLOAT64, FLOAT32):
