@@ -221,9 +221,10 @@ def _table_of_two_over_pi() -> Any:
     one = 1 << 2700
     # Machin's formula
     pi = 16 * _inverse_tangent_of_inverse(5, one) - 4 * _inverse_tangent_of_inverse(239, one)
+    two_over_pi = 2 * one * one // pi
     table = np.empty((65, 4))
     for row in range(65):
-        rest = ((2 * one * one // pi << 32 * row) >> 32 * 34) % (4 * one)
+        rest = ((two_over_pi << 32 * row) >> 32 * 34) % (4 * one)
         for column in range(4):
             table[row, column] = rest / one  # a quotient of integers is rounded correctly
             numerator, denominator = float(table[row, column]).as_integer_ratio()
