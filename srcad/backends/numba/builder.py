@@ -24,6 +24,7 @@ from srcad.backends.numba.loops import (
     Load,
     Nest,
     Node,
+    Region,
     Storage,
     defined_in,
     has_axis,
@@ -84,6 +85,8 @@ class Builder:
     taken: set[str] = field(default_factory=lambda: set(RESERVED))
     groups: dict[str, str] = field(default_factory=dict)
     checked: set[Any] = field(default_factory=set)
+    changing: set[str] = field(default_factory=set)
+    bounds: dict[str, Affine] = field(default_factory=dict)
     integers: dict[Any, tuple[list[Node], Affine]] = field(default_factory=dict)
     most: dict[str, Affine] = field(default_factory=dict)
     least: dict[str, Affine] = field(default_factory=dict)
@@ -136,19 +139,26 @@ class Builder:
         self.emit(Assign(name, (), expr, "=", self.where))
         return Number(Load(name), dtype, may_be_python, extent)
 
-    def guard(self, test: Expr, inside: list[Node] | None = None) -> None:
+    def guard(self, test: Expr) -> None:
         """Raise `Deopt` if a test holds; as early as what it reads is known."""
-        body = self.body if inside is None else inside
-        body.insert(self._earliest(body, Guard(test)), Guard(test, self.where))
+        key = (id(self.body), str(test))
+        if key in self.checked:
+            return
+        if not _reads_entries(test) and not self._is_carried(test):
+            self.checked.add(key)
+        self.body.insert(self._earliest(self.body, Guard(test)), Guard(test, self.where))
 
-    def emit_guard_here(self, test: Expr) -> None:
-        """Raise `Deopt` if a test holds, at this place."""
-        self.emit(Guard(test, self.where))
+    def _is_carried(self, test: Expr) -> bool:
+        """Return True if a test reads a variable that may change before the next one like it."""
+        read = {*names_of(test), *(load.storage for load in loads(test))}
+        return any(name in self.changing for name in read)
 
     def _earliest(self, body: list[Node], node: Node) -> int:
         """Return the position behind the last statement that a node depends on."""
         read = {self.group_of(a.storage) for a in node.accesses()}
         for k in range(len(body) - 1, -1, -1):
+            if may_leave(body[k]):
+                return k + 1
             if defined_in(body[k]) & read:
                 return k + 1
             for access in body[k].accesses():
@@ -365,6 +375,19 @@ class Builder:
         body.insert(self._earliest(body, node), node)
         self.integers[key] = (body, named(name))
         return named(name)
+
+
+def _reads_entries(test: Expr) -> bool:
+    return any(load.index for load in loads(test))
+
+
+def may_leave(node: Node) -> bool:
+    """Return True if a statement may leave the loop around it."""
+    if isinstance(node, Lines):
+        return "break" in node.lines
+    if isinstance(node, Region) and not node.parts[0][0].startswith(("for ", "while ")):
+        return any(may_leave(inner) for _, body in node.parts for inner in body)
+    return False
 
 
 def zero_of(dtype: DType) -> Expr:

@@ -197,11 +197,11 @@ def _integers(b: Builder, op: Call, symbol: str, reps: list[Rep], dtype: DType) 
     exprs = (left.expr, right.expr)
     if python and extent is None and symbol == "*":
         product = Apply("*", tuple(Apply("float", (e,)) for e in exprs))
-        b.emit_guard_here(Apply(">", (Apply("abs", (product,)), Literal_("2.0**62"))))
+        b.guard(Apply(">", (Apply("abs", (product,)), Literal_("2.0**62"))))
     made = b.assign(Apply(symbol, exprs), INT64, op.result.hint, may_be_python=python,
                     extent=extent)  # fmt: skip
     if python and extent is None:
-        b.emit_guard_here(Apply(">", (Apply("abs", (made.expr,)), Integer(whole(2**61)))))
+        b.guard(Apply(">", (Apply("abs", (made.expr,)), Integer(whole(2**61)))))
     return made
 
 
@@ -227,7 +227,7 @@ def _nonzero(b: Builder, divisor: Rep) -> None:
     is_literal = isinstance(divisor.expr, Literal_)
     if known or (is_literal and divisor.expr.text not in ("0.0", "-0.0")):  # type: ignore[union-attr]
         return
-    b.emit_guard_here(Apply("==", (divisor.expr, zero_of(divisor.dtype))))
+    b.guard(Apply("==", (divisor.expr, zero_of(divisor.dtype))))
 
 
 def whole_division(b: Builder, op: Call, reps: list[Rep]) -> Rep:
@@ -326,7 +326,7 @@ def _is_simple(expr: Expr) -> bool:
 def _finite(b: Builder, result: Rep) -> None:
     """Leave to the NumPy text what is not finite: Python's own functions raise there."""
     assert isinstance(result, Number)
-    b.emit_guard_here(Apply("not", (Apply("np.isfinite", (result.expr,)),)))
+    b.guard(Apply("not", (Apply("np.isfinite", (result.expr,)),)))
 
 
 # -------------------------------------------------------------------------------- functions
@@ -479,7 +479,7 @@ def conversion(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     to = {"float": FLOAT64, "float64": FLOAT64, "int": INT64, "int64": INT64, "bool": BOOL}[name]
     python = op.target in (float, int, bool)
     if to == INT64 and x.dtype.kind == "f":
-        b.emit_guard_here(Apply("not", (Apply("<", (Apply("abs", (x.expr,)),
+        b.guard(Apply("not", (Apply("<", (Apply("abs", (x.expr,)),
                                                     Literal_("2.0**53"))),)))  # fmt: skip
     if x.dtype == to:
         return Number(x.expr, to, python, x.extent)

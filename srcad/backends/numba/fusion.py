@@ -132,7 +132,7 @@ class Fusion:
                         continue
                     index = _renamed(y.index, names)
                     if x.kind == y.kind == "add":
-                        if innermost and x.index != index and x.index:
+                        if innermost and x.index and index and x.index[-1] != index[-1]:
                             return False  # shifted sums of one loop: it would not be vectorised
                         continue
                     if x.storage != y.storage or not _same_iteration(

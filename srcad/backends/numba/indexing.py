@@ -135,7 +135,7 @@ def checked_index(b: Builder, number: Number, dim: Dim) -> Affine:
         place = b.named_here(number.expr, "index")
     if extent is not None and at_least(extent, 0):
         if dim.extent is None or not at_least(dim.extent - extent, 1):
-            b.emit_guard_here(Apply(">=", (Integer(place), Integer(dim.size))))
+            b.guard(Apply(">=", (Integer(place), Integer(dim.size))))
         return place
     below = extent is not None and at_least(constant_extent(-1) - extent, 0)
     if below and dim.extent is not None and extent is not None and at_least(
@@ -143,7 +143,7 @@ def checked_index(b: Builder, number: Number, dim: Dim) -> Affine:
         return place + dim.size
     test = Apply("|", (Apply("<", (Integer(place), Integer(dim.size.scaled(-1)))),
                        Apply(">=", (Integer(place), Integer(dim.size)))))  # fmt: skip
-    b.emit_guard_here(test)
+    b.guard(test)
     choice = Apply("if", (Apply("<", (Integer(place), Integer(ZERO))),
                           Integer(place + dim.size), Integer(place)))  # fmt: skip
     return b.named_here(choice, "index")

@@ -106,6 +106,7 @@ class Carried:
     name: str
     rep: Rep
     source: str | None = None
+    copy: Node | None = None
 
 
 @dataclass(eq=False)
@@ -115,7 +116,6 @@ class Lowering:
     builder: Builder = field(default_factory=Builder)
     env: dict[Value, Rep] = field(default_factory=dict)
     sinks: dict[Value, Items] = field(default_factory=dict)
-    bounds: dict[str, Affine] = field(default_factory=dict)
     masks: dict[tuple[str | None, str], Array] = field(default_factory=dict)
 
     # ------------------------------------------------------------------------- functions
@@ -538,10 +538,11 @@ class Lowering:
         level = len(b.bodies)
         b.level[count] = level
         if trips is not None:
-            self.bounds[count] = trips
+            b.bounds[count] = trips
         with self.inside() as body:
             for param, one in zip(op.carried, carried, strict=True):
                 self.env[param] = one.rep
+                b.changing.add(one.name)
             if isinstance(op, While):
                 for p, q in zip(op.test.params, op.body.params, strict=True):
                     self.env[p] = self.env[q]
@@ -555,7 +556,7 @@ class Lowering:
             for one, atom in zip(lists, op.body.results[1 + len(op.inits) :], strict=True):
                 if one is not None:
                     self._collect(one, self.rep(atom), count, level)
-            moves = self._moves(op, carried, body, promoted)
+            self._moves(op, carried, body, promoted)
             tag = self.rep(op.body.results[0])
         assert isinstance(tag, Number)
         ends_early = tag.constant != 0
@@ -594,7 +595,6 @@ class Lowering:
         b.emit(Region([(header, body)], reads, defines, op.where))
         for one, output in zip(carried, outs[2:], strict=False):
             self.env[output] = self._carried_out(one, output)
-        del moves
         for items, output in zip(lists, outs[2 + len(op.inits) :], strict=True):
             if items is None:
                 continue
@@ -666,33 +666,26 @@ class Lowering:
             extent = param.type.value if isinstance(param.type, Numeric) else None
             return Carried(name, Number(Load(name), dtype, rep.may_be_python or True, extent))
         if isinstance(rep, Array):
-            made = b.whole(rep)
-            assert made.storage is not None
-            if b.storages[made.storage].is_argument:
-                made = b.copied(made)
-                assert made.storage is not None
+            made = rep if rep.is_whole and self._is_own(rep) else b.copied(rep, param.hint)
             name = b.fresh(param.hint or "carried")
-            b.storages[name] = Storage(name, list(made.dims), made.dtype, True, True)
-            b.share(made.storage, name)
-            b.emit(Lines((f"{{{name}}} = {{{made.storage}}}",),
-                         (Access(made.storage, "read", None), Access(name, "write", None)),
-                         (name,)))  # fmt: skip
+            b.storages[name] = Storage(name, list(made.dims), made.dtype)
+            b.nest(made.dims, lambda i: [Assign(name, i, at(made.entry, i), "=", b.where)])
             if isinstance(param.type, Numeric) and param.type.shape is not None:
                 for extent, dim in zip(param.type.shape, made.dims, strict=False):
                     b.note(extent, dim.size)
-            return Carried(name, of_storage(name, made.dims, made.dtype), made.storage)
+            return Carried(name, of_storage(name, made.dims, made.dtype), made.storage, b.body[-1])
         if isinstance(rep, Known):
             return Carried("", rep)
         raise NotCovered("a tuple or a list that a loop changes", b.where)
 
     def _moves(
         self, op: For | While, carried: list[Carried], body: list[Node], promoted: dict[int, Any]
-    ) -> list[str]:
+    ) -> None:
         """Add what gives the carried variables their values for the next iteration."""
         b = self.builder
         own = {one.name for one in carried}
         numbers: list[Assign] = []
-        arrays: list[tuple[str, str]] = []
+        arrays: list[tuple[Carried, Array]] = []
         for k, (one, atom) in enumerate(zip(carried, op.body.results[1:], strict=False)):
             rep = one.rep if atom == UNDEF else self.rep(atom)
             if isinstance(one.rep, Known):
@@ -725,41 +718,27 @@ class Lowering:
                 continue
             for mine, other in zip(one.rep.dims, rep.dims, strict=True):
                 b.same(mine, other)
-            made = b.whole(rep)
-            assert made.storage is not None
-            arrays.append((one.name, made.storage))
+            arrays.append((one, rep))
         for node in numbers:
             b.emit(node)
-        if arrays:
-            left = ", ".join(f"{{{name}}}" for name, _ in arrays)
-            right = ", ".join(f"{{{source}}}" for _, source in arrays)
-            touched = [Access(s, "read", None) for _, s in arrays]
-            touched += [Access(n, "write", None) for n, _ in arrays]
-            b.emit(Lines((f"{left} = {right}",), tuple(touched), tuple(n for n, _ in arrays)))
-            for name, source in arrays:
-                b.share(name, source)
-                b.storages[source].escapes = True
-                if b.storages[source].is_argument:
-                    raise NotCovered("an argument that becomes a carried array", op.where)
-        moved = {name for name, _ in arrays}
+        sources = {one.name for one, _ in arrays}
+        ready = [(one, b.copied(rep) if rep.storage in sources else rep) for one, rep in arrays]
+        for one, rep in ready:
+            name, entry = one.name, rep.entry
+            b.nest(rep.dims, lambda i, n=name, e=entry: [Assign(n, i, at(e, i), "=", b.where)])  # type: ignore[misc]
         for one in carried:
-            if one.source is None:
+            if one.source is None or one.name in sources:
                 continue
-            if one.name in moved:
-                b.storages[one.source].escapes = True
-            else:  # always the same memory: one name is enough
-                rename(body, one.name, one.source)
-                self._drop_move(one.name)
-                one.rep = of_storage(one.source, one.rep.dims, one.rep.dtype)  # type: ignore[union-attr]
-                self._forget(one.name, one.source)
-        return sorted(moved)
+            rename(body, one.name, one.source)  # always the same memory: one name is enough
+            for outer in b.bodies:
+                if one.copy in outer:
+                    outer.remove(one.copy)  # type: ignore[arg-type]
+            one.rep = of_storage(one.source, one.rep.dims, one.rep.dtype)  # type: ignore[union-attr]
+            self._forget(one.name, one.source)
 
-    def _drop_move(self, name: str) -> None:
-        for body in reversed(self.builder.bodies):
-            for k, node in enumerate(body):
-                if isinstance(node, Lines) and node.defines == (name,):
-                    del body[k]
-                    return
+    def _is_own(self, array: Array) -> bool:
+        storage = self.builder.storages[array.storage or ""]
+        return not storage.is_argument
 
     def _forget(self, old: str, new: str) -> None:
         """Replace a storage in all that is known of values."""
@@ -897,7 +876,7 @@ class Lowering:
                 return b.named_here(Apply("max", (Integer(result), Integer(ZERO))), "capacity")
             name = inside[-1]
             k = dict(result.terms)[name]
-            bound = self.bounds.get(name)
+            bound = b.bounds.get(name)
             if bound is not None:
                 result = result.replaced({name: bound - ONE if k > 0 else ZERO})
             elif k > 0 and name in b.most:
