@@ -6,6 +6,7 @@ the same round, so that slow phases of the machine change numerator and denomina
 
 from __future__ import annotations
 
+import gc
 import random
 import statistics
 import time
@@ -123,23 +124,36 @@ def _nan_last(value: float) -> float:
 
 
 def interleave(runs: dict[str, Run], rounds: int, budget: float) -> dict[str, list[float]]:
-    """The seconds per call of every round."""
+    """The seconds per call of every round.
+
+    Objects that exist before the first round are hidden from the garbage collector: otherwise its
+    time in one system would depend on what the others have imported.
+    """
     number = {name: _calls(run) for name, run in runs.items()}
     times: dict[str, list[float]] = {name: [] for name in runs}
     began = time.perf_counter()
+    gc.collect()
+    gc.freeze()
     for _ in range(rounds):
         for name in random.sample(list(runs), len(runs)):
             times[name].append(_seconds(runs[name], number[name]))
         if time.perf_counter() - began > budget:
             break
+    gc.unfreeze()
     return times
 
 
 def _calls(run: Run) -> int:
-    return max(1, min(20_000, int(SLICE / max(_seconds(run, 1), 1e-8))))
+    """How many calls take `SLICE` seconds; a slow call by chance must not decide."""
+    shortest, began = float("inf"), time.perf_counter()
+    while time.perf_counter() - began < SLICE:
+        shortest = min(shortest, _seconds(run, 1))
+    return max(1, min(20_000, int(SLICE / max(shortest, 1e-8))))
 
 
 def _seconds(run: Run, number: int) -> float:
+    if number > 1:  # not the first call after that of another system, with cold caches
+        run()
     start = time.perf_counter()
     for _ in range(number):
         run()

@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import srcad
 from benchmarks.interleaved import Row
 from benchmarks.systems import BASIS, PACKAGES
 
@@ -37,11 +38,12 @@ def versions() -> dict[str, str]:
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "Python": platform.python_version(),
     }
-    for package in ("srcad", *PACKAGES):
+    found["srcad"] = srcad.__version__
+    for package in PACKAGES:
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
-            found[package] = "from source" if package == "srcad" else "not installed"
+            found[package] = "not installed"
     return found
 
 
@@ -192,7 +194,7 @@ def plot(rows: Sequence[Row], file: Path) -> None:
     for axis, (group, found) in zip(axes[:, 0], groups.items(), strict=True):
         _draw(axis, found)
         axis.set_xlabel(f"time of a gradient / {OF_BASIS[BASIS[group]]} (left is faster)")
-        axis.set_title(group, loc="left")
+        axis.set_title(group, loc="left", pad=26)
     figure.savefig(file, dpi=150)
     pyplot.close(figure)
 
