@@ -34,6 +34,14 @@ class Result:
     message: str = ""  # the text of the error
 
 
+@dataclass(frozen=True)
+class Timed:
+    """A system that passed the check."""
+
+    run: Run  # computes the gradients
+    number: int  # calls per round
+
+
 @dataclass
 class Row:
     """All systems on one case."""
@@ -49,16 +57,16 @@ def measure(case: Case, systems: list[System], rounds: int, budget: float) -> Ro
     """Check and time the systems; after `budget` seconds no further round begins."""
     basis = SYSTEMS[BASIS[case.group]]
     row = Row(case.group, case.name, case.size, basis.name)
-    runs: dict[str, Run] = {}
+    runs: dict[str, Timed] = {}
     expected: list[Any] | None = None
     for system in [basis, *(s for s in systems if s.name != basis.name)]:
-        result, run, gradients = checked(system, case, expected)
+        result, timed, gradients = checked(system, case, expected)
         if result is not None:
             row.results[system.name] = result
-        if run is not None:
-            runs[system.name] = run
+        if timed is not None:
+            runs[system.name] = timed
         if system is basis:
-            if run is None:
+            if timed is None:
                 return row
             expected = gradients
     times = interleave(runs, rounds, budget)
@@ -73,8 +81,8 @@ def measure(case: Case, systems: list[System], rounds: int, budget: float) -> Ro
 
 def checked(
     system: System, case: Case, expected: list[Any] | None
-) -> tuple[Result | None, Run | None, list[Any]]:
-    """Build and call a system once; compare the gradients, and the arguments with a copy.
+) -> tuple[Result | None, Timed | None, list[Any]]:
+    """Build and call a system; compare the gradients, and the arguments with a copy.
 
     Returns the result so far (None if the system has no version of the function), the function to
     time (None if there is nothing to time) and the gradients.
@@ -88,6 +96,7 @@ def checked(
         returned = run()
         first_call = time.perf_counter() - start
         gradients = [np.array(g, dtype=float) for g in returned]
+        timed = Timed(run, _calls(run))
     except Exception as error:  # an error is a cell of the table
         message = " ".join(str(error).split())
         return Result(failure=type(error).__name__, message=message), None, []
@@ -99,7 +108,7 @@ def checked(
         apart = distance(gradients, expected)
         if not apart <= TOLERANCE:
             result.failure, result.message = "wrong", f"differs by {apart:.1e}"
-    return result, None if result.failure else run, gradients
+    return result, None if result.failure else timed, gradients
 
 
 def restore(case: Case, before: list[Any]) -> None:
@@ -124,23 +133,24 @@ def _nan_last(value: float) -> float:
     return float("inf") if np.isnan(value) else value
 
 
-def interleave(runs: dict[str, Run], rounds: int, budget: float) -> dict[str, list[float]]:
+def interleave(runs: dict[str, Timed], rounds: int, budget: float) -> dict[str, list[float]]:
     """The seconds per call of every round.
 
     Objects that exist before the first round are hidden from the garbage collector: otherwise its
     time in one system would depend on what the others have imported.
     """
-    number = {name: _calls(run) for name, run in runs.items()}
     times: dict[str, list[float]] = {name: [] for name in runs}
     began = time.perf_counter()
     gc.collect()
     gc.freeze()
-    for _ in range(rounds):
-        for name in random.sample(list(runs), len(runs)):
-            times[name].append(_slice(runs[name], number[name]))
-        if time.perf_counter() - began > budget:
-            break
-    gc.unfreeze()
+    try:
+        for _ in range(rounds):
+            for name in random.sample(list(runs), len(runs)):
+                times[name].append(_slice(runs[name].run, runs[name].number))
+            if time.perf_counter() - began > budget:
+                break
+    finally:
+        gc.unfreeze()
     return times
 
 

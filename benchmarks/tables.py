@@ -88,7 +88,7 @@ def columns(rows: Sequence[Row]) -> list[str]:
 def grid(rows: Sequence[Row]) -> list[list[str]]:
     """The cells of a table: names of columns, a line per case, geometric means, first calls."""
     basis, systems = rows[0].basis, columns(rows)
-    lines = [["", "size", f"{basis} [us]", *systems]]
+    lines = [["function", "size", f"{basis} [us]", *systems]]
     for row in rows:
         seconds = row.results[basis].seconds
         microseconds = number(None if seconds is None else seconds * 1e6)
