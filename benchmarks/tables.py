@@ -131,7 +131,12 @@ def failures(rows: Sequence[Row]) -> list[str]:
             if result.failure:
                 error = f"{system}: {result.failure}: {result.message[:200]}"
                 found.setdefault(error, []).append(f"{row.name} {row.size}")
-    return [f"{error} ({', '.join(where)})" for error, where in found.items()]
+    return [f"{error} ({_abridged(where)})" for error, where in found.items()]
+
+
+def _abridged(cases: list[str]) -> str:
+    shown, more = cases[:4], len(cases) - 4
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 # ---------------------------------------------------------------------------------------- tables
