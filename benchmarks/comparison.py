@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks import tables
 from benchmarks.cases import SETS, cases, labels, names
-from benchmarks.interleaved import Row, measure
+from benchmarks.interleaved import CLOCKS, Row, measure
 from benchmarks.systems import SYSTEMS, installed
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
@@ -26,6 +26,7 @@ SIZE_HELP = (
     "label of a size, smallest, or largest; without it, every size of the problems and the size "
     "bench of the kernels"
 )
+CLOCK_HELP = "cpu: measure CPU time, on a machine with other work; default: wall"
 BUDGET_HELP = "seconds after which no further round of a case begins, default: %(default)s"
 
 
@@ -39,6 +40,7 @@ def parser() -> argparse.ArgumentParser:
     add("--systems", default=",".join(SYSTEMS), help="default: %(default)s")
     add("--rounds", type=int, default=15, help="default: %(default)s")
     add("--budget", type=float, default=4.0, metavar="S", help=BUDGET_HELP)
+    add("--clock", default="wall", choices=tuple(CLOCKS), help=CLOCK_HELP)
     add("--json", type=Path, metavar="FILE", help="write all numbers and versions")
     add("--plot", type=Path, metavar="FILE.png", help="draw the ratios (needs matplotlib)")
     add("--markdown", type=Path, metavar="FILE", help="write the tables in Markdown")
@@ -52,7 +54,7 @@ def main(words: Sequence[str] | None = None) -> list[Row]:
     groups = list(SETS) if options.set == "all" else [options.set]
     wanted = [name for name in options.systems.split(",") if name]
     _refuse_unknown(options, groups, wanted)
-    found = tables.versions()
+    found = {"clock": options.clock, **tables.versions()}
     print(tables.header(found), flush=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -81,7 +83,7 @@ def _run(options: argparse.Namespace, groups: list[str], wanted: list[str]) -> l
     systems = installed(wanted)
     rows = []
     for case in cases(groups, options.names, options.size):
-        row = measure(case, systems, options.rounds, options.budget)
+        row = measure(case, systems, options.rounds, options.budget, options.clock)
         rows.append(row)
         found = (f"{name} {tables.cell(row, name)}" for name in row.results)
         print(f"{row.name:17} {row.size:16} {'  '.join(found)}", flush=True)

@@ -10,6 +10,7 @@ import gc
 import random
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,9 @@ from benchmarks.systems import BASIS, SYSTEMS, Run, System
 TOLERANCE = 1e-6  # relative to the largest entry of a gradient
 SLICE = 2e-3  # seconds that a system is timed per round, at least one call
 PARTS = 4  # of a slice
+Clock = Callable[[], float]
+# The CPU time leaves out what other processes take; it is that of all threads of this process.
+CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
 @dataclass
@@ -53,7 +57,9 @@ class Row:
     results: dict[str, Result] = field(default_factory=dict)  # by system; none if it has no version
 
 
-def measure(case: Case, systems: list[System], rounds: int, budget: float) -> Row:
+def measure(
+    case: Case, systems: list[System], rounds: int, budget: float, clock: str = "wall"
+) -> Row:
     """Check and time the systems; after `budget` seconds no further round begins."""
     basis = SYSTEMS[BASIS[case.group]]
     row = Row(case.group, case.name, case.size, basis.name)
@@ -69,7 +75,7 @@ def measure(case: Case, systems: list[System], rounds: int, budget: float) -> Ro
             if timed is None:
                 return row
             expected = gradients
-    times = interleave(runs, rounds, budget)
+    times = interleave(runs, rounds, budget, CLOCKS[clock])
     for name, taken in times.items():
         result = row.results[name]
         result.seconds = statistics.median(taken)
@@ -133,7 +139,9 @@ def _nan_last(value: float) -> float:
     return float("inf") if np.isnan(value) else value
 
 
-def interleave(runs: dict[str, Timed], rounds: int, budget: float) -> dict[str, list[float]]:
+def interleave(
+    runs: dict[str, Timed], rounds: int, budget: float, clock: Clock
+) -> dict[str, list[float]]:
     """The seconds per call of every round.
 
     Objects that exist before the first round are hidden from the garbage collector: otherwise its
@@ -146,7 +154,7 @@ def interleave(runs: dict[str, Timed], rounds: int, budget: float) -> dict[str, 
     try:
         for _ in range(rounds):
             for name in random.sample(list(runs), len(runs)):
-                times[name].append(_slice(runs[name].run, runs[name].number))
+                times[name].append(_slice(runs[name], clock))
             if time.perf_counter() - began > budget:
                 break
     finally:
@@ -158,25 +166,26 @@ def _calls(run: Run) -> int:
     """How many calls take `SLICE` seconds; a slow call by chance must not decide."""
     shortest, began = float("inf"), time.perf_counter()
     while time.perf_counter() - began < SLICE:
-        shortest = min(shortest, _seconds(run, 1))
+        shortest = min(shortest, _seconds(run, 1, time.perf_counter))
     return max(1, min(20_000, int(SLICE / max(shortest, 1e-8))))
 
 
-def _slice(run: Run, number: int) -> float:
+def _slice(timed: Timed, clock: Clock) -> float:
     """The seconds per call in one round: the lower median of four parts, after a first call.
 
     The first call is not timed, because another system has filled the caches. The time slice of
     another process is longer than one here, and would make the same system slow in many rounds;
     in the median of the parts it does not count.
     """
-    if number < PARTS:
-        return _seconds(run, number)
-    run()
-    return statistics.median_low([_seconds(run, number // PARTS) for _ in range(PARTS)])
+    if timed.number < PARTS:
+        return _seconds(timed.run, timed.number, clock)
+    timed.run()
+    calls = timed.number // PARTS
+    return statistics.median_low([_seconds(timed.run, calls, clock) for _ in range(PARTS)])
 
 
-def _seconds(run: Run, number: int) -> float:
-    start = time.perf_counter()
+def _seconds(run: Run, number: int, clock: Clock) -> float:
+    start = clock()
     for _ in range(number):
         run()
-    return (time.perf_counter() - start) / number
+    return (clock() - start) / number

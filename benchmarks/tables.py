@@ -58,10 +58,11 @@ def processor() -> str:
 
 
 def header(found: dict[str, str]) -> str:
-    """Date, machine and versions in three lines."""
-    described = ("date", "processor", "machine")
+    """Date, clock, machine and versions in three lines."""
+    described = ("clock", "date", "processor", "machine")
     packages = ", ".join(f"{k} {v}" for k, v in found.items() if k not in described)
-    return f"{found['date']}, one thread\n{found['processor']}, {found['machine']}\n{packages}"
+    measured = f"{found['date']}, one thread, {found['clock']} time"
+    return "\n".join([measured, f"{found['processor']}, {found['machine']}", packages])
 
 
 # ---------------------------------------------------------------------------------------- cells
@@ -220,6 +221,8 @@ def _draw(axis, rows: Sequence[Row]) -> None:  # type: ignore[no-untyped-def]
     axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.grid(axis="x", which="major", color="#eeeeee")
     axis.set_axisbelow(True)
-    axis.set_yticks(range(len(rows)), [f"{row.name}  {row.size}" for row in rows])
+    one_size = len({row.size for row in rows}) == 1
+    names = [row.name if one_size else f"{row.name}  {row.size}" for row in rows]
+    axis.set_yticks(range(len(rows)), names)
     axis.set_ylim(len(rows) - 0.5, -0.5)
     axis.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=7, frameon=False, fontsize=9)

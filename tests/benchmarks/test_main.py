@@ -179,13 +179,14 @@ def test_files_are_written(tmp_path, monkeypatch, capsys):
     page.write_text(f"{tables.BEGIN}\n{tables.END}\n")
     monkeypatch.setattr(comparison, "PAGE", page)
     file, markdown = tmp_path / "results.json", tmp_path / "results.md"
-    words = ["rosenbrock", "--systems", "srcad", "--rounds", "1", "--update-docs"]
+    words = ["rosenbrock", "--systems", "srcad", "--rounds", "1", "--update-docs", "--clock", "cpu"]
 
     comparison.main([*words, "--json", str(file), "--markdown", str(markdown)])
 
     content = json.loads(file.read_text())
     assert content["versions"]["numpy"] == np.__version__
     assert content["rows"][0]["results"]["srcad"]["ratio"] > 0
+    assert "one thread, cpu time" in markdown.read_text()
     assert "| rosenbrock | 2 floats |" in markdown.read_text()
     assert markdown.read_text().strip() in page.read_text()
 
