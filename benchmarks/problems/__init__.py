@@ -10,12 +10,15 @@ from benchmarks.problems import (
     loops,
     mixture,
     models,
+    optimised,
     scalars,
     sequence,
 )
+from benchmarks.problems.optimised import OPTIMISED
 from benchmarks.problems.registry import PROBLEMS, Problem
 
 __all__ = [
+    "OPTIMISED",
     "PROBLEMS",
     "Problem",
     "elementwise",
@@ -23,6 +26,7 @@ __all__ = [
     "loops",
     "mixture",
     "models",
+    "optimised",
     "scalars",
     "sequence",
 ]

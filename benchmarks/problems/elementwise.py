@@ -19,7 +19,13 @@ def gelu_by_hand(x):
     return (0.5 * (y_bar * b) + v + (0.044715 * v) * (3.0 * x**2),)
 
 
-@problem(gelu_by_hand, lambda rng: (rng.normal(size=10_000),), (0,), 1.1)
+@problem(
+    gelu_by_hand,
+    lambda rng, n: (rng.normal(size=n),),
+    {"n=1e4": (10_000,), "n=1e6": (1_000_000,)},
+    (0,),
+    {"n=1e4": 1.1},
+)
 def gelu(x):
     u = 0.7978845608028654 * (x + 0.044715 * x**3)
     y = 0.5 * x * (1.0 + np.tanh(u))
@@ -31,10 +37,19 @@ def softmax_by_hand(x):
     s = np.sum(e, axis=-1, keepdims=True)
     p = e / s
     p_bar = 2.0 * p
-    return (p * (p_bar - np.sum(p_bar * p, axis=-1, keepdims=True)),)
+    e_bar = p_bar / s
+    s_bar = -np.sum(p_bar * p / s, axis=-1, keepdims=True)
+    e_bar = e_bar + s_bar
+    return (e_bar * e,)
 
 
-@problem(softmax_by_hand, lambda rng: (rng.normal(size=(4, 4, 32, 32)),), (0,), 1.5)
+@problem(
+    softmax_by_hand,
+    lambda rng, *shape: (rng.normal(size=shape),),
+    {"4x4x32x32": (4, 4, 32, 32), "16x16x64x64": (16, 16, 64, 64)},
+    (0,),
+    {"4x4x32x32": 1.5},
+)
 def softmax(x):
     e = np.exp(x - np.max(x, axis=-1, keepdims=True))
     p = e / np.sum(e, axis=-1, keepdims=True)

@@ -32,7 +32,9 @@ def cholesky_by_hand(A):
     L_bar = np.ones_like(L)
     for i in range(L.shape[0] - 1, 0, -1):
         L_bar[i, i] = L_bar[i, i] * 0.5 / L[i, i]
-        L_bar[i, :i] -= 2.0 * L_bar[i, i] * L[i, :i]
+        t_bar = L_bar[i, i]
+        L_bar[i, :i] -= t_bar * L[i, :i]
+        L_bar[i, :i] -= t_bar * L[i, :i]
         for j in range(i - 1, -1, -1):
             t_bar = L_bar[i, j] / L[j, j]
             L_bar[j, j] -= t_bar * L[i, j]
@@ -43,7 +45,7 @@ def cholesky_by_hand(A):
     return (L_bar,)
 
 
-@problem(cholesky_by_hand, lambda rng: _positive_definite(rng, 20), (0,))
+@problem(cholesky_by_hand, _positive_definite, {"N=20": (20,), "N=60": (60,)}, (0,))
 def cholesky(A):
     A = A.copy()
     A[0, 0] = np.sqrt(A[0, 0])

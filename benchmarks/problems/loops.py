@@ -21,14 +21,20 @@ def lse_loop_by_hand(x):
     s_bar = 1.0 / s
     x_bar = np.zeros_like(x)
     for i in range(n - 1, -1, -1):
-        e = e_saved[i]
+        e = e_saved.pop()
         e_bar = s_bar * (1.0 + x[i] ** 2)
         x_bar[i] += s_bar * e * (2.0 * x[i])
         x_bar[i] += e_bar * e
     return (x_bar,)
 
 
-@problem(lse_loop_by_hand, lambda rng: (rng.normal(size=1000),), (0,), 1.15)
+@problem(
+    lse_loop_by_hand,
+    lambda rng, n: (rng.normal(size=n),),
+    {"n=100": (100,), "n=1000": (1000,), "n=10000": (10_000,)},
+    (0,),
+    {"n=1000": 1.15},
+)
 def lse_loop(x):
     s = 0.0
     for i in range(x.shape[0]):
@@ -67,7 +73,8 @@ def _cross_back(v_bar, u_bar):
 
 @problem(
     jacobi_2d_by_hand,
-    lambda rng: (rng.normal(size=(30, 30)), rng.normal(size=(30, 30)), 20),
+    lambda rng, n, steps: (rng.normal(size=(n, n)), rng.normal(size=(n, n)), steps),
+    {"N30_T20": (30, 20), "N150_T50": (150, 50)},
     (0, 1),
 )
 def jacobi_2d(A, B, T):
@@ -117,7 +124,12 @@ def _swept(A, T):
     return A
 
 
-@problem(seidel_2d_by_hand, lambda rng: (rng.normal(size=(12, 12)), 4), (0,))
+@problem(
+    seidel_2d_by_hand,
+    lambda rng, n, steps: (rng.normal(size=(n, n)), steps),
+    {"N12_T4": (12, 4), "N50_T8": (50, 8)},
+    (0,),
+)
 def seidel_2d(A, T):
     A = A.copy()
     n = A.shape[0]

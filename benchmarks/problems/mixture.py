@@ -42,9 +42,9 @@ def gmm_by_hand(alphas, means, icf, x, gamma, m, constant, rows, columns):
     s = np.sum(e, axis=1)
     e_alpha = np.exp(alphas - np.max(alphas))
     Q_sums_bar = -m * np.ones(k)
-    Q_bar = gamma * gamma * Q
+    Q_bar = 0.5 * gamma * gamma * (2.0 * Q)
     icf_bar = np.zeros_like(icf)
-    icf_bar[:, d:] += gamma * gamma * icf[:, d:]
+    icf_bar[:, d:] += 0.5 * gamma * gamma * (2.0 * icf[:, d:])
     alphas_bar = -n * (e_alpha / np.sum(e_alpha))
     inner_bar = (1.0 / s)[:, None] * e
     L_bar = np.zeros_like(L)
@@ -56,7 +56,7 @@ def gmm_by_hand(alphas, means, icf, x, gamma, m, constant, rows, columns):
         t_bar = np.sum(column_bar)
         alphas_bar[j] += t_bar
         Q_sums_bar[j] += t_bar
-        q_bar = -column_bar[:, None] * q
+        q_bar = (-0.5 * column_bar)[:, None] * (2.0 * q)
         Q_bar[j] += np.sum(q_bar * centred, axis=0)
         L_bar[j] += q_bar.T @ centred
         centred_bar = q_bar * Q[j] + q_bar @ L[j]
@@ -67,7 +67,12 @@ def gmm_by_hand(alphas, means, icf, x, gamma, m, constant, rows, columns):
     return alphas_bar, means_bar, icf_bar
 
 
-@problem(gmm_by_hand, lambda rng: _mixture(rng, 1000, 2, 5), (0, 1, 2))
+@problem(
+    gmm_by_hand,
+    _mixture,
+    {"1k_d2_K5": (1000, 2, 5), "1k_d10_K25": (1000, 10, 25)},
+    (0, 1, 2),
+)
 def gmm(alphas, means, icf, x, gamma, m, constant, rows, columns):
     n = x.shape[0]
     d = x.shape[1]

@@ -1,4 +1,4 @@
-"""The table of problems: a primal, its adjoint by hand, arguments, and what is differentiated."""
+"""The table of problems: a primal, its adjoint by hand, its sizes, and what is differentiated."""
 
 from __future__ import annotations
 
@@ -11,13 +11,44 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Problem:
-    """A primal, its adjoint by hand, the arguments, and what is differentiated."""
+    """One differentiable function.
+
+    Parameters
+    ----------
+    primal : callable
+        ``primal(*args)`` returns one real number and leaves its arguments unchanged.
+    by_hand : callable
+        ``by_hand(*args)`` returns the tuple of gradients with respect to `wrt`.
+    arguments : callable
+        ``arguments(rng, *size)`` returns the arguments of a size.
+    sizes : dict
+        The sizes by label, from small to large.
+    wrt : tuple of int
+        The positions of the arguments that are differentiated.
+    limits : dict
+        Largest ratio of generated code to `by_hand`, by label of the size.
+    """
 
     primal: Callable[..., Any]
     by_hand: Callable[..., Any]
-    make: Callable[[np.random.Generator], tuple[Any, ...]]
+    arguments: Callable[..., tuple[Any, ...]]
+    sizes: dict[str, tuple[Any, ...]]
     wrt: tuple[int, ...]
-    limit: float | None = None
+    limits: dict[str, float]
+
+    @property
+    def default(self) -> str:
+        """The size with a limit, or else the smallest."""
+        return next(iter(self.limits or self.sizes))
+
+    @property
+    def limit(self) -> float | None:
+        """The limit at the default size."""
+        return self.limits.get(self.default)
+
+    def make(self, rng: np.random.Generator, size: str = "") -> tuple[Any, ...]:
+        """Return new arguments, by default of the default size."""
+        return self.arguments(rng, *self.sizes[size or self.default])
 
 
 PROBLEMS: dict[str, Problem] = {}
@@ -25,14 +56,15 @@ PROBLEMS: dict[str, Problem] = {}
 
 def problem(
     by_hand: Callable[..., Any],
-    make: Callable[..., Any],
+    arguments: Callable[..., Any],
+    sizes: dict[str, tuple[Any, ...]],
     wrt: tuple[int, ...],
-    limit: float | None = None,
+    limits: dict[str, float] | None = None,
 ) -> Any:
     """Register a primal."""
 
     def register(primal: Callable[..., Any]) -> Callable[..., Any]:
-        PROBLEMS[primal.__name__] = Problem(primal, by_hand, make, wrt, limit)
+        PROBLEMS[primal.__name__] = Problem(primal, by_hand, arguments, sizes, wrt, limits or {})
         return primal
 
     return register

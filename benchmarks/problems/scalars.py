@@ -16,7 +16,7 @@ def rosenbrock_by_hand(x, y):
     return x_bar - 2.0 * a, b_bar
 
 
-@problem(rosenbrock_by_hand, lambda rng: (-1.2, 1.0), (0, 1))
+@problem(rosenbrock_by_hand, lambda rng: (-1.2, 1.0), {"2 floats": ()}, (0, 1))
 def rosenbrock(x, y):
     return (1.0 - x) ** 2 + 100.0 * (y - x**2) ** 2
 
@@ -28,7 +28,8 @@ def for1000_by_hand(a, b):
         x_saved.append(x)
         x = x + 0.01 * (a * x * (1.0 - x) - b * math.sin(x))
     x_bar, a_bar, b_bar = 2.0 * x, 0.0, 0.0
-    for x in reversed(x_saved):
+    for _ in range(1000):
+        x = x_saved.pop()
         t = 0.01 * x_bar
         rest = 1.0 - x
         a_bar += t * x * rest
@@ -37,7 +38,13 @@ def for1000_by_hand(a, b):
     return a_bar, b_bar
 
 
-@problem(for1000_by_hand, lambda rng: (1.7, 0.4), (0, 1), 1.15)
+@problem(
+    for1000_by_hand,
+    lambda rng: (1.7, 0.4),
+    {"1000 iterations": ()},
+    (0, 1),
+    {"1000 iterations": 1.15},
+)
 def for1000(a, b):
     x = 0.1
     for _ in range(1000):

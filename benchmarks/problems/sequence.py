@@ -72,7 +72,7 @@ def sigmoid(x):
     return 1.0 / (1.0 + np.exp(-x))
 
 
-@problem(lstm_by_hand, lambda rng: _text(rng, 2, 64), (0, 1))
+@problem(lstm_by_hand, _text, {"l2_c64": (2, 64), "l2_c256": (2, 256)}, (0, 1))
 def lstm(main, extra, state, seq):
     H = state.shape[1]
     s = state.copy()
