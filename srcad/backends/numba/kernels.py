@@ -9,11 +9,8 @@ import numba
 import numpy as np
 
 from srcad.backends.numba import functions
+from srcad.backends.numba.deopt import Deopt
 from srcad.backends.numba.lowering import Parameter
-
-
-class Deopt(Exception):  # noqa: N818 - no error: the NumPy text is run
-    """The compiled form does not serve these arguments."""
 
 
 @numba.njit
@@ -30,9 +27,16 @@ def square(x: Any) -> Any:
     return x * x
 
 
+LINEAR = ("cholesky", "solve", "solve_lower", "inverse", "lower_inverse", "determinant")
+
+
 def compiled(text: str, name: str, parameters: Sequence[Parameter]) -> Callable[..., Any]:
     """Return the compiled function of a text, for parameters of these types."""
     space = {key: value for key, value in vars(functions).items() if not key.startswith("_")}
+    if any(f"{name}(" in text for name in LINEAR):
+        from srcad.backends.numba import lapack
+
+        space.update((name, getattr(lapack, name)) for name in LINEAR)
     space.update(np=np, numba=numba, math=__import__("math"), Deopt=Deopt, grown=grown,
                  square=square)  # fmt: skip
     exec(compile(text, f"<srcad numba {name}>", "exec"), space)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from srcad.backends.interface import NotCovered
-from srcad.backends.numba import indexing
+from srcad.backends.numba import indexing, linear
 from srcad.backends.numba.builder import Builder, converted, covered_dtype, zero_of
 from srcad.backends.numba.calls import table
 from srcad.backends.numba.fusion import rename
@@ -69,7 +69,7 @@ from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, at_least
 from srcad.types.structures import Fixed, ListOf, TupleOf, Type
 
-_TABLE = table()
+_TABLE = {**table(), **linear.table()}
 
 
 class _Promoted(Exception):  # noqa: N818 - the loop is lowered again

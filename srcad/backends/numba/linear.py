@@ -1,0 +1,234 @@
+"""Lowerings of linear algebra: calls of LAPACK, and what rules say of triangles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcad import runtime
+from srcad.backends.interface import NotCovered
+from srcad.backends.numba import indexing, reductions
+from srcad.backends.numba.builder import Builder, converted
+from srcad.backends.numba.loops import (
+    ZERO,
+    Access,
+    Affine,
+    Apply,
+    Assign,
+    Expr,
+    Integer,
+    Lines,
+    Literal_,
+    Load,
+    Node,
+    named,
+)
+from srcad.backends.numba.representations import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    Array,
+    Number,
+    Parts,
+    Rep,
+    at,
+    axes,
+    of_storage,
+)
+from srcad.ir.core import Call
+from srcad.rules import linalg as rules
+
+
+def _matrix(b: Builder, rep: Rep, op: Call) -> Array:
+    if not isinstance(rep, Array) or len(rep.dims) != 2 or rep.dtype != FLOAT64:
+        raise NotCovered("linear algebra of other than matrices of float64", op.where)
+    return rep
+
+
+def _square(b: Builder, rep: Rep, op: Call) -> Array:
+    matrix = _matrix(b, rep, op)
+    b.same(matrix.dims[0], matrix.dims[1])
+    return matrix
+
+
+def _whole(b: Builder, array: Array) -> tuple[str, str]:
+    """Return a storage in C order for LAPACK: its text and its name."""
+    text, names = reductions.contiguous(b, array)
+    if text.endswith(".T"):
+        copy = b.copied(array)
+        assert copy.storage is not None
+        return f"{{{copy.storage}}}", copy.storage
+    return text, names
+
+
+def _called(
+    b: Builder, op: Call, template: str, arrays: list[Array], dims: Any, hint: str
+) -> Array:
+    texts, reads = [], []
+    for array in arrays:
+        text, names = _whole(b, array)
+        texts.append(text)
+        reads += names.split()
+    made = b.storage(op.result.hint or hint, dims, FLOAT64)
+    made.given = True
+    line = f"{{{made.name}}} = {template.format(*texts)}"
+    b.call(line, reads, made, defines=(made.name,))
+    return of_storage(made.name, tuple(dims), FLOAT64)
+
+
+def cholesky(low: Any, op: Call) -> Rep:
+    """``np.linalg.cholesky(a)``."""
+    b: Builder = low.builder
+    a = _square(b, low.rep(op.args[0]), op)
+    made = _called(b, op, "cholesky({})", [a], a.dims, "lower")
+    b.storages[made.storage or ""].notes["triangle"] = "lower"
+    return made
+
+
+def _triangle(b: Builder, array: Array) -> str | None:
+    """Return ``lower`` or ``upper`` for the factor of a Cholesky factorisation, or its transpose."""
+    entry = array.entry
+    if not isinstance(entry, Load) or b.storages[entry.storage].notes.get("triangle") != "lower":
+        return None
+    if entry.index == axes(2):
+        return "lower"
+    return "upper" if entry.index == tuple(reversed(axes(2))) else None
+
+
+def solve(low: Any, op: Call) -> Rep:
+    """``np.linalg.solve(a, b)``; by substitution where `a` is a Cholesky factor."""
+    b: Builder = low.builder
+    a, right = _square(b, low.rep(op.args[0]), op), low.rep(op.args[1])
+    if not isinstance(right, Array) or len(right.dims) not in (1, 2) or right.dtype != FLOAT64:
+        raise NotCovered("a solution for stacks", op.where)
+    b.same(a.dims[0], right.dims[0])
+    triangle = _triangle(b, a)
+    if triangle == "lower":
+        return _called(b, op, "solve_lower({}, {}, False)", [a, right], right.dims, "solution")
+    if triangle == "upper":
+        lower = indexing.transposed(a, (1, 0))
+        return _called(b, op, "solve_lower({}, {}, True)", [lower, right], right.dims, "solution")
+    return _called(b, op, "solve({}, {})", [a, right], right.dims, "solution")
+
+
+def inverse(low: Any, op: Call) -> Rep:
+    """``np.linalg.inv(a)``."""
+    b: Builder = low.builder
+    a = _square(b, low.rep(op.args[0]), op)
+    return _called(b, op, "inverse({})", [a], a.dims, "inverse")
+
+
+def lower_inverse(low: Any, op: Call) -> Rep:
+    """The inverse of a lower triangle."""
+    b: Builder = low.builder
+    a = _square(b, low.rep(op.args[0]), op)
+    return _called(b, op, "lower_inverse({})", [a], a.dims, "inverse")
+
+
+def half_triangle(low: Any, op: Call) -> Rep:
+    """The lower triangle with half of its diagonal."""
+    b: Builder = low.builder
+    a = _square(b, low.rep(op.args[0]), op)
+
+    def entry(i: tuple[Affine, ...]) -> Expr:
+        here = at(a.entry, i)
+        below = Apply("<", (Integer(i[1]), Integer(i[0])))
+        half = Apply("if", (Apply("==", (Integer(i[0]), Integer(i[1]))),
+                            Apply("/", (here, Literal_("2.0"))), Literal_("0.0")))  # fmt: skip
+        return Apply("if", (below, here, half))
+
+    return b.filled(a.dims, entry, a.dtype, op.result.hint or "triangle")
+
+
+def log_determinant(low: Any, op: Call) -> Rep:
+    """``np.linalg.slogdet(a)`` and ``np.linalg.det(a)``."""
+    b: Builder = low.builder
+    a = _square(b, low.rep(op.args[0]), op)
+    text, names = _whole(b, a)
+    sign, logarithm = b.fresh("sign"), b.fresh("logdet")
+    for name in (sign, logarithm):
+        b.level[name] = len(b.bodies) - 1
+    touched = [Access(n, "read", None) for n in names.split()]
+    touched += [Access(sign, "write", ()), Access(logarithm, "write", ())]
+    b.emit(Lines((f"{sign}, {logarithm} = determinant({text})",), tuple(touched),
+                 (sign, logarithm), op.where))  # fmt: skip
+    one, two = Number(Load(sign), FLOAT64, False), Number(Load(logarithm), FLOAT64, False)
+    if op.target is np.linalg.slogdet:
+        return Parts((one, two))
+    value = Apply("*", (Load(sign), Apply("math.exp", (Load(logarithm),))))
+    return b.assign(value, FLOAT64, op.result.hint or "determinant")
+
+
+def last_writes(low: Any, op: Call) -> Rep:
+    """Which entries of what is stored at places are not overwritten by later ones."""
+    b: Builder = low.builder
+    array = low.rep(op.args[0])
+    if not isinstance(array, Array):
+        raise NotCovered("the places of an object", op.where)
+    chosen = indexing.selection(b, array.dims, indexing.items_of(low, op.args[1]))
+    last = b.storage("last", array.dims, INT64)
+    made = b.storage(op.result.hint or "stays", chosen.dims, BOOL)
+
+    def order(i: tuple[Affine, ...]) -> Expr:
+        result: Expr = Integer(i[0]) if i else Integer(ZERO)
+        for place, dim in zip(i[1:], chosen.dims[1:], strict=True):
+            result = Apply("+", (Apply("*", (result, Integer(dim.size))), Integer(place)))
+        return result
+
+    def placed(i: tuple[Affine, ...]) -> tuple[list[Node], tuple[Affine, ...]]:
+        statements, names = indexing.gathers(b, chosen, i)
+        by = {**names, **{f"@{k}": one for k, one in enumerate(i)}}
+        return statements, tuple(place.replaced(by) for place in chosen.index)
+
+    def write(i: tuple[Affine, ...]) -> list[Node]:
+        statements, place = placed(i)
+        return [*statements, Assign(last.name, place, order(i), "=", b.where)]
+
+    def read(i: tuple[Affine, ...]) -> list[Node]:
+        statements, place = placed(i)
+        test = Apply("==", (Load(last.name, place), order(i)))
+        return [*statements, Assign(made.name, i, test, "=", b.where)]
+
+    b.nest(chosen.dims, write)
+    b.nest(chosen.dims, read)
+    return of_storage(made.name, chosen.dims, BOOL)
+
+
+def real_scalar(low: Any, op: Call) -> Rep:
+    """Check that a result is one real number: it is, by its type."""
+    rep = low.rep(op.args[0])
+    if isinstance(rep, Number) and rep.dtype.kind in "fi":
+        return rep
+    raise NotCovered("a result that is no real number", op.where)
+
+
+def like(low: Any, op: Call) -> Rep:
+    """Return a cotangent in the class and dtype of what it belongs to."""
+    rep, other = low.rep(op.args[0]), low.rep(op.args[1])
+    if isinstance(rep, Number) and isinstance(other, Number) and other.dtype.kind == "f":
+        return Number(converted(rep.expr, rep.dtype, other.dtype), other.dtype,
+                      other.may_be_python)  # fmt: skip
+    if isinstance(rep, Array) and isinstance(other, Array) and rep.dtype == other.dtype:
+        return rep
+    raise NotCovered("a conversion that is not known before the call", op.where)
+
+
+def table() -> dict[Any, Callable[[Any, Call], Rep]]:
+    """Return the lowerings of linear algebra and of helpers of rules."""
+    return {
+        np.linalg.cholesky: cholesky,
+        np.linalg.solve: solve,
+        np.linalg.inv: inverse,
+        np.linalg.det: log_determinant,
+        np.linalg.slogdet: log_determinant,
+        rules.lower_inverse: lower_inverse,
+        rules.half_triangle: half_triangle,
+        runtime.last_writes: last_writes,
+        runtime.check_real_scalar: real_scalar,
+        runtime.converted_like: like,
+    }
+
+
+_unused = named
