@@ -30,7 +30,9 @@ def square(x: Any) -> Any:
 LINEAR = ("cholesky", "solve", "solve_lower", "inverse", "lower_inverse", "determinant")
 
 
-def compiled(text: str, name: str, parameters: Sequence[Parameter]) -> Callable[..., Any]:
+def compiled(
+    text: str, name: str, parameters: Sequence[Parameter], folder: str | None = None
+) -> Callable[..., Any]:
     """Return the compiled function of a text, for parameters of these types."""
     space = {key: value for key, value in vars(functions).items() if not key.startswith("_")}
     if any(f"{name}(" in text for name in LINEAR):
