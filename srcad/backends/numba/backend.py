@@ -14,6 +14,7 @@ from typing import Any
 
 from srcad.arguments.options import Numba, numba_is_installed
 from srcad.backends.interface import Backend, NotCovered
+from srcad.backends.numba.folder import VARIABLE, private
 from srcad.backends.numba.fusion import Fusion, contract
 from srcad.backends.numba.loops import Expr, Load
 from srcad.backends.numba.lowering import Lowered, Lowering
@@ -25,7 +26,6 @@ from srcad.backends.python.backend import write as write_numpy
 from srcad.ir.core import Function, Location
 from srcad.startup.records import dataclass, field, replace
 
-CACHE = "SRCAD_CACHE_DIR"
 DEFAULT = Numba()
 
 
@@ -97,11 +97,13 @@ def load(
     loops: Loops, label: str, options: Numba = DEFAULT, *, measures: bool = False
 ) -> Callable[..., Any]:
     """Return what is called with the function's arguments; it compiles when it is first called."""
-    prepared, folder = loops.prepared, options.cache or os.environ.get(CACHE) or None
+    prepared = loops.prepared
+    folder = options.cache or os.environ.get(VARIABLE)
+    inner = private(os.fspath(folder)) if folder else None
 
     def compile_loops() -> Callable[..., Any]:
         made: Callable[..., Any] = kernels().compiled(
-            loops.text, loops.name, prepared.lowered.parameters, folder
+            loops.text, loops.name, prepared.lowered.parameters, inner
         )
         return made
 

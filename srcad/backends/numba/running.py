@@ -6,7 +6,7 @@ generated: it takes the arguments of the derivative, and makes its results::
     def grad_f(a0, a1):
         if kernel is not None and (handling() is quiet.handling or is_quiet()):
             try:
-                r0, r1 = kernel(a0 if a0.flags.carray else array(a0, order="C"), a1)
+                r0, r1 = kernel(a0, a1)
             except refusals as error:
                 refused(error)
             else:
@@ -15,6 +15,7 @@ generated: it takes the arguments of the derivative, and makes its results::
                 return (r0, float64(r1))
         return numpy(a0, a1)
 
+Numba raises TypeError for arrays in another order: from then on copies in C order are passed.
 ``kernel`` is None until Numba has compiled, and if the NumPy code is to run for good.  ``numpy``
 is a method of `Switch` until that is decided.
 """
@@ -28,6 +29,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -122,11 +124,9 @@ def _path(parameter: Parameter) -> str:
 def _fetched(parameter: Parameter) -> str:
     """Return the expression of an argument of a kernel."""
     path = _path(parameter)
-    if parameter.type.shape != ():
-        return f'{path} if {path}.flags.carray else array({path}, order="C")'
-    if parameter.type.form == "array":
+    if parameter.type.form == "array" and parameter.type.shape == ():
         return f"{path}[()]"
-    if parameter.type.form == "any":
+    if parameter.type.form == "any" and parameter.type.shape == ():
         return f"({path}[()] if type({path}) is ndarray else {path})"
     return path
 
@@ -226,6 +226,7 @@ class Switch:
     why_numpy: str = ""
     is_started: bool = False
     spent: float = 0.0
+    copies: bool = False
     made: Run | None = None
 
     def wrapped(self, text: str, shown: str, label: str) -> FunctionType:
@@ -350,10 +351,25 @@ class Switch:
     # --------------------------------------------------------------------- after a failure
     def _refused(self, error: BaseException) -> None:
         """Note that a kernel has not served a call; after some of these it is not used again."""
+        kernel = self.space["kernel"]
+        if isinstance(error, TypeError) and not self.copies and kernel is not None:
+            self.copies = True
+            self.space["kernel"] = partial(_with_copies, kernel)
+            return
         self.failures.append(None)
         if len(self.failures) >= MOST_FAILURES:
             self.why_numpy = "the compiled code did not serve the arguments of several calls"
             self.space["kernel"] = None
+
+
+def _with_copies(kernel: Run, *arguments: Any) -> Any:
+    """Call a kernel with copies of the arrays that are not in C order, aligned and writable."""
+    return kernel(
+        *[
+            np.array(a, order="C") if isinstance(a, np.ndarray) and not a.flags.carray else a
+            for a in arguments
+        ]
+    )
 
 
 def kernels() -> Any:
