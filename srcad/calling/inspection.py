@@ -411,7 +411,7 @@ class Inspection:
         """What the derivative runs on, and why it is not what was asked for."""
         loaded = [getattr(one, "runs_on", None) for _, one in self._artifact.parts]
         found = [runs_on() for runs_on in loaded if runs_on is not None]
-        return next((one for one in found if one != "numba"), self._artifact.backend)
+        return max(found, key=len, default=self._artifact.backend)  # the one with a reason
 
     def definition(self, name: str) -> Definition:
         """Say which operation made a value.

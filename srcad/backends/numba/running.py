@@ -315,12 +315,7 @@ class Switch:
                 return
             self.is_started = True
             self.space["numpy"] = self.numpy_form()
-        threading.Thread(target=self._compile_behind, name="srcad numba", daemon=True).start()
-
-    def _compile_behind(self) -> None:
-        self._compile()
-        if self.why_numpy and not self.measures:
-            self.space["numpy"] = self._warned
+        threading.Thread(target=self._compile, name="srcad numba", daemon=True).start()
 
     def _warned(self, *arguments: Any) -> Any:
         """Report once that it was not compiled, and run the NumPy code."""
@@ -333,6 +328,8 @@ class Switch:
             with _COMPILING:
                 kernel = self.compile()
         except NotCovered as found:
+            if not self.options.wait and not self.measures:
+                self.space["numpy"] = self._warned
             self.why_numpy = found.reason
         else:
             self.space["kernel"] = kernel
