@@ -149,6 +149,10 @@ class Builder:
             self.checked.add(key)
         self.body.insert(self._earliest(self.body, Guard(test)), Guard(test, self.where))
 
+    def guard_always(self) -> None:
+        """Raise `Deopt`, wherever this place is reached."""
+        self.emit(Guard(Literal_("True"), self.where))
+
     def _is_carried(self, test: Expr) -> bool:
         """Return True if a test reads a variable that may change before the next one like it."""
         read = {*names_of(test), *(load.storage for load in loads(test))}
@@ -201,7 +205,14 @@ class Builder:
 
     def whole(self, array: Array, hint: object = "copy") -> Array:
         """Return the array itself if it is a whole storage in order; otherwise a copy."""
-        return array if array.is_whole else self.copied(array, hint)
+        return array if self.is_whole(array) else self.copied(array, hint)
+
+    def is_whole(self, array: Array) -> bool:
+        """Return True if an array is all of a storage, with its axes in order."""
+        if not array.is_in_order:
+            return False
+        dims = self.storages[array.storage or ""].dims
+        return len(dims) == len(array.dims) and all(map(same_dim, dims, array.dims))
 
     def zeros(self, dims: Sequence[Dim], dtype: DType, hint: object) -> Array:
         """Return a new array of zeros."""

@@ -76,8 +76,76 @@ def item(low: Any, op: Call) -> Rep:
 
 
 def build_tuple(low: Any, op: Call) -> Rep:
-    """Return a tuple of known parts."""
+    """Return a tuple, or a list, of known parts."""
     return Parts(tuple(low.rep(arg) for arg in op.args))
+
+
+def build_dict(low: Any, op: Call) -> Rep:
+    """Return a dict or a record of known parts."""
+    first = 1 if op.target is P.build_dict else 2
+    return Parts(tuple(low.rep(arg) for arg in op.args[first:]))
+
+
+def added(low: Any, op: Call) -> Rep:
+    """``sum(items)``: one after another."""
+    b: Builder = low.builder
+    rep = low.rep(op.args[0])
+    start: Rep = low.rep(op.args[1]) if len(op.args) > 1 else integer(0)
+    if isinstance(rep, Parts) and all(isinstance(p, Number) for p in rep.items):
+        total: Rep = start
+        for one in rep.items:
+            total = elementwise.arithmetic_of(b, "+", [total, one], op)
+        return total
+    if isinstance(rep, Items):
+        rep = low.array_of_items(rep, None, op)
+    if isinstance(rep, Array) and len(rep.dims) == 1 and rep.dtype.kind == "f":
+        assert isinstance(start, Number)
+        name = b.fresh(op.result.hint or "total")
+        b.level[name] = len(b.bodies) - 1
+        b.emit(Assign(name, (), in_dtype(start, start.expr, rep.dtype), "=", b.where))
+        entry = rep.entry
+        b.nest(rep.dims, lambda i: [Assign(name, (), Apply("+", (Load(name), at(entry, i))), "=",
+                                           b.where)])  # fmt: skip
+        return Number(Load(name), rep.dtype, True)
+    raise NotCovered("a sum of arrays or objects", op.where)
+
+
+def norm(low: Any, op: Call) -> Rep:
+    """``np.linalg.norm(x)``: the root of the sum of squares, of all entries or along an axis."""
+    b: Builder = low.builder
+    rep = low.rep(op.args[0])
+    options = low.options(op, ("ord", "axis", "keepdims"), start=1)
+    axis, keepdims = options.get("axis"), bool(options.get("keepdims", False))
+    if not isinstance(rep, Array) or rep.dtype != FLOAT64:
+        raise NotCovered("a norm of a number", op.where)
+    is_vector = len(rep.dims) == 1 or isinstance(axis, int)
+    if options.get("ord") not in ((None, 2) if is_vector else (None, "fro")):
+        raise NotCovered("a norm of another order", op.where)
+    squares = reductions.reduced(
+        b, rep.dims, lambda i: Apply("square", (at(rep.entry, i),)),
+        reductions.axes_of(len(rep.dims), axis), "add_any_order", zero_of(FLOAT64), FLOAT64,
+        "total", keepdims=keepdims)  # fmt: skip
+    return b.elementwise(lambda e: Apply("np.sqrt", tuple(e)), [squares], FLOAT64,
+                         op.result.hint or "norm")  # fmt: skip
+
+
+def take(low: Any, op: Call) -> Rep:
+    """``np.take(x, indices, axis)``."""
+    b: Builder = low.builder
+    rep, index = low.rep(op.args[0]), indexing.items_of(low, op.args[1])
+    options = low.options(op, ("axis",), start=2)
+    axis = options.get("axis")
+    if not isinstance(rep, Array) or len(index) != 1 or (axis is None and len(rep.dims) != 1):
+        raise NotCovered("np.take with options", op.where)
+    every = indexing.EVERY
+    items = [every] * ((axis or 0) % len(rep.dims)) + index
+    return indexing.read(b, rep, items, None, op.result.hint)
+
+
+def raised(low: Any, op: Call) -> Rep:
+    """``raise error``: the NumPy text raises it."""
+    low.builder.guard_always()
+    return Known(None)
 
 
 def length(low: Any, op: Call) -> Rep:
@@ -146,38 +214,8 @@ def getitem(low: Any, op: Call) -> Rep:
         return rep
     if not isinstance(rep, Array):
         raise NotCovered("an index of an object", op.where)
-    items = indexing.items_of(low, op.args[1])
-    masks = [i for i in items if isinstance(i, Array) and i.dtype.kind == "b"]
-    if masks:
-        return selected(low, op, rep, items)
+    items = low.with_places(rep, indexing.items_of(low, op.args[1]), op.result.type)
     return indexing.read(b, rep, items, op.result.type, op.result.hint)
-
-
-def selected(low: Any, op: Call, array: Array, items: list[Any]) -> Rep:
-    """``x[mask]``: the entries (or rows) for which a mask is true."""
-    b: Builder = low.builder
-    mask = items[0]
-    if len(items) != 1 or len(mask.dims) != 1 or not array.dims:
-        raise NotCovered("a mask beside other indices", op.where)
-    b.same(mask.dims[0], array.dims[0])
-    places = low.places_of(mask)
-    dims = (places.dims[0], *array.dims[1:])
-    assert places.storage is not None
-
-    def entry(i: tuple[Affine, ...]) -> Expr:
-        raise AssertionError
-
-    del entry
-    made = b.storage(op.result.hint, dims, array.dtype)
-
-    def inside(i: tuple[Affine, ...]) -> list[Any]:
-        name = b.fresh("place")
-        value = at(array.entry, (named(name), *i[1:]))
-        return [Assign(name, (), Load(places.storage or "", (i[0],)), "=", b.where),
-                Assign(made.name, i, value, "=", b.where)]  # fmt: skip
-
-    b.nest(dims, inside)
-    return of_storage(made.name, dims, array.dtype)
 
 
 def updated(low: Any, op: Call) -> Rep:
@@ -196,28 +234,16 @@ def _stored(low: Any, op: Call, how: str) -> Rep:
         raise NotCovered("a store into an object", op.where)
     items = indexing.items_of(low, op.args[1])
     masks = [i for i in items if isinstance(i, Array) and i.dtype.kind == "b"]
-    if masks:
-        return _masked(low, op, array, items, value, how)
+    if len(masks) == len(items) == 1 and isinstance(value, Number):
+        return _masked(low, op, array, masks[0], value, how)
+    items = low.with_places(array, items, None)
     return indexing.store(low.builder, array, items, value, how, in_place=op.in_place,
                           hint=op.result.hint)  # fmt: skip
 
 
-def _masked(low: Any, op: Call, array: Array, items: list[Any], value: Rep, how: str) -> Rep:
-    """``x[mask] = value``."""
+def _masked(low: Any, op: Call, array: Array, mask: Array, value: Number, how: str) -> Rep:
+    """``x[mask] = number``."""
     b: Builder = low.builder
-    (mask, *others) = items
-    if others or not isinstance(value, Number | Array):
-        raise NotCovered("a mask beside other indices", op.where)
-    is_row = isinstance(value, Array) and len(value.dims) == len(array.dims) and (
-        not b.is_one(value.dims[0]))  # fmt: skip
-    if isinstance(value, Array) and is_row:
-        if len(mask.dims) != 1:
-            raise NotCovered("a mask of several axes that takes an array", op.where)
-        places = low.places_of(mask)
-        return indexing.store(b, array, [places], value, how, in_place=op.in_place,
-                              hint=op.result.hint)  # fmt: skip
-    if isinstance(value, Array):
-        raise NotCovered("a mask that takes an array", op.where)
     target = array if op.in_place and indexing._is_writable(b, array) else b.copied(array)
     for mine, other in zip(array.dims, mask.dims, strict=False):
         b.same(mine, other)
@@ -290,7 +316,8 @@ def created_like(low: Any, op: Call) -> Rep:
 
 def eye(low: Any, op: Call) -> Rep:
     """``np.eye(n)``."""
-    if len(op.args) != 1 or op.kwargs:
+    others = {name: low.known(arg) for name, arg in op.kwargs}
+    if len(op.args) != 1 or others not in ({}, {"dtype": float}, {"dtype": np.dtype(float)}):
         raise NotCovered("np.eye with options", op.where)
     n = low.integer_of(op.args[0])
     dim = Dim(n, low.extent_of(op.args[0]))
@@ -299,10 +326,17 @@ def eye(low: Any, op: Call) -> Rep:
 
 
 def arange(low: Any, op: Call) -> Rep:
-    """``np.arange(start, stop, step)`` of integers."""
+    """``np.arange(start, stop, step)``."""
     numbers = [low.rep(arg) for arg in op.args]
-    if op.kwargs or not all(isinstance(n, Number) and n.affine is not None for n in numbers):
-        raise NotCovered("np.arange of floats, or with options", op.where)
+    type_ = op.result.type
+    dtype = covered_dtype(type_.dtype if isinstance(type_, Numeric) else None)
+    if any(name != "dtype" for name, _ in op.kwargs) or not 1 <= len(numbers) <= 3:
+        raise NotCovered("np.arange with options", op.where)
+    if not all(isinstance(n, Number) for n in numbers):
+        raise NotCovered("np.arange of arrays", op.where)
+    extent = type_.shape[0] if isinstance(type_, Numeric) and type_.shape is not None else None
+    if not all(n.affine is not None for n in numbers):
+        return _float_range(low, op, numbers, extent)
     start, stop, step = ZERO, numbers[0].affine, 1
     if len(numbers) > 1:
         start, stop = numbers[0].affine, numbers[1].affine
@@ -310,13 +344,32 @@ def arange(low: Any, op: Call) -> Rep:
         if not numbers[2].constant:
             raise NotCovered("np.arange with a step that is not known", op.where)
         step = numbers[2].constant
-    count = low.count_of(start, stop, step, None)
-    entry = Integer(start + named("@0").scaled(step))
-    extent = None
-    if isinstance(op.result.type, Numeric) and op.result.type.shape is not None:
-        extent = op.result.type.shape[0]
+    count = low.builder.affine_of(extent)
+    if count is None:
+        count = low.count_of(start, stop, step, None)
         low.builder.note(extent, count)
-    return Array(entry, (Dim(count, extent),), INT64)
+    entry: Expr = Integer(start + named("@0").scaled(step))
+    return Array(converted(entry, INT64, dtype), (Dim(count, extent),), dtype)
+
+
+def _float_range(low: Any, op: Call, numbers: list[Number], extent: Any) -> Rep:
+    b: Builder = low.builder
+    values = [in_dtype(n, n.expr, FLOAT64) for n in numbers]
+    zero, one = Literal_("0.0"), Literal_("1.0")
+    start, stop = (zero, values[0]) if len(values) == 1 else (values[0], values[1])
+    step = values[2] if len(values) == 3 else one
+    names = [b.assign(e, FLOAT64, h) for e, h in ((start, "start"), (stop, "stop"), (step, "step"))]
+    start, stop, step = (n.expr for n in names)
+    if len(values) == 3:
+        b.guard(Apply("==", (step, zero)))
+    steps = Apply("/", (Apply("-", (stop, start)), step))
+    size = b.assign(Apply("np.ceil", (steps,)), FLOAT64, "size")
+    b.guard(Apply("not", (Apply("<", (size.expr, Literal_("2.0**40"))),)))
+    count = b.named_value(Apply("max", (Apply("int", (size.expr,)), Integer(ZERO))), "n")
+    b.note(extent, count)
+    apart = b.assign(Apply("-", (Apply("+", (start, step)), start)), FLOAT64, "step")
+    entry = Apply("+", (start, Apply("*", (Integer(named("@0")), apart.expr))))
+    return Array(entry, (Dim(count, extent),), FLOAT64)
 
 
 def linspace(low: Any, op: Call) -> Rep:
@@ -357,6 +410,8 @@ def array_of(low: Any, op: Call) -> Rep:
                         op.result.hint)  # fmt: skip
     if isinstance(rep, Number):
         return Number(in_dtype(rep, rep.expr, dtype), dtype, False)
+    if isinstance(rep, Items):
+        return low.array_of_items(rep, dtype, op)
     if not isinstance(rep, Parts) or not rep.items:
         raise NotCovered("an array of a list", op.where)
     parts = _as_arrays(b, rep, dtype, op)
@@ -483,7 +538,7 @@ def copied(low: Any, op: Call) -> Rep:
     if isinstance(rep, Number):
         return Number(in_dtype(rep, rep.expr, dtype), dtype, rep.may_be_python, rep.extent)
     is_same = op.target in (np.ascontiguousarray, np.asarray) and dtype == rep.dtype
-    if is_same and rep.is_whole:
+    if is_same and low.builder.is_whole(rep):
         return rep
     return low.builder.filled(rep.dims, lambda i: in_dtype(rep, at(rep.entry, i), dtype), dtype,
                               op.result.hint or "copy")  # fmt: skip
@@ -816,8 +871,12 @@ def table() -> Table:
         found[target] = _with_options(lowering, names, 2 if pairs else 1)
     for targets, one in (
         ((P.shape, np.shape), shape),
-        ((P.item,), item),
-        ((P.build_tuple,), build_tuple),
+        ((P.item, P.field), item),
+        ((P.build_tuple, P.build_list), build_tuple),
+        ((P.build_dict, P.build_record), build_dict),
+        ((sum,), added),
+        ((np.linalg.norm,), norm),
+        ((np.take,), take),
         ((len,), length),
         ((np.size,), size),
         ((np.ndim,), rank),

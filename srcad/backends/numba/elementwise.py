@@ -147,7 +147,11 @@ def _made(b: Builder, op: Call, form: str, reps: list[Rep], dtype: DType,
 # ------------------------------------------------------------------------------ arithmetic
 def arithmetic(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """``a + b``, ``a - b``, ``a * b``."""
-    symbol = ARITHMETIC[op.target]
+    return arithmetic_of(b, ARITHMETIC[op.target], reps, op)
+
+
+def arithmetic_of(b: Builder, symbol: str, reps: list[Rep], op: Call) -> Rep:
+    """Return a sum, a difference or a product."""
     dtype = result_dtype(op, reps)
     if all(isinstance(r, Number) and r.dtype.kind in "iub" for r in reps):
         return _integers(b, op, symbol, reps, dtype)
@@ -160,7 +164,7 @@ def arithmetic(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 def _in_place_target(b: Builder, op: Call, reps: list[Rep]) -> Array | None:
     """Return the first operand if the result may be written there, and it has its shape."""
     first = reps[0] if reps else None
-    if not op.in_place or not isinstance(first, Array) or not first.is_whole:
+    if not op.in_place or not isinstance(first, Array) or not b.is_whole(first):
         return None
     storage = b.storages.get(first.storage or "")
     if storage is None or first.dtype != result_dtype(op, reps):
@@ -258,6 +262,21 @@ def negative(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 def positive(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """``+a``."""
     return reps[0]
+
+
+def squared(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``np.square(a)``."""
+    return _product(b, op, reps[0], 2, result_dtype(op, reps))
+
+
+def reciprocal(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """``np.reciprocal(a)``."""
+    dtype = result_dtype(op, reps)
+    if dtype.kind != "f":
+        raise NotCovered("a reciprocal of integers", op.where)
+    one = Literal_("1.0") if dtype == FLOAT64 else Literal_("np.float32(1.0)")
+    return b.elementwise(lambda e: Apply("/", (one, in_dtype(reps[0], e[0], dtype))), reps, dtype,
+                         op.result.hint)  # fmt: skip
 
 
 def absolute(b: Builder, op: Call, reps: list[Rep]) -> Rep:
@@ -495,6 +514,8 @@ def table() -> dict[Any, Lowering]:
         ((operator.floordiv, np.floor_divide, operator.mod, np.mod, np.remainder), whole_division),
         ((operator.neg, np.negative), negative),
         ((operator.pos, np.positive), positive),
+        ((np.square,), squared),
+        ((np.reciprocal,), reciprocal),
         ((operator.abs, abs, np.abs, np.fabs, math.fabs), absolute),
         ((operator.pow, pow, np.power, np.float_power, math.pow), power),
         (FUNCTIONS, function),

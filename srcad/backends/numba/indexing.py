@@ -57,6 +57,7 @@ class Slice:
 
 
 Item = Number | Slice | Array | EllipsisType | None
+EVERY = Slice(None, None, 1, (Const(None), Const(None), Const(None)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +85,14 @@ def selection(
         raise NotCovered("more indices than axes", b.where)
     full: list[Item] = []
     has_ellipsis = False
-    every = Slice(None, None, 1, (Const(None), Const(None), Const(None)))
     for item in items:
         if isinstance(item, EllipsisType):
-            full += [every] * (len(dims) - given)
+            full += [EVERY] * (len(dims) - given)
             has_ellipsis = True
         else:
             full.append(item)
     if not has_ellipsis:
-        full += [every] * (len(dims) - given)
+        full += [EVERY] * (len(dims) - given)
     arrays = [item for item in full if isinstance(item, Array)]
     if arrays:
         return _with_arrays(b, dims, full, arrays)
@@ -157,12 +157,10 @@ def _is_at_least(dim: Dim, bound: int) -> bool:
 
 def sliced(b: Builder, item: Slice, dim: Dim, extent: Extent | None) -> tuple[Affine, Dim]:
     """Return where a slice begins on an axis, and its length."""
-    if item.step == -1:
-        if item.start is not None or item.stop is not None:
-            raise NotCovered("a slice with bounds that goes backwards", b.where)
+    if item.step == -1 and item.start is None and item.stop is None:
         return dim.size - ONE, dim
     if item.step < 1:
-        raise NotCovered("a slice that goes backwards in steps", b.where)
+        return _backwards(b, item, dim, extent)
     if item.start is None and item.stop is None and item.step == 1:
         return ZERO, dim
     if dim.extent is not None:
@@ -187,6 +185,29 @@ def sliced(b: Builder, item: Slice, dim: Dim, extent: Extent | None) -> tuple[Af
         return first, Dim(known, extent)
     b.note(extent, made.size)
     return first, Dim(made.size, extent)
+
+
+def _backwards(
+    b: Builder, item: Slice, dim: Dim, extent: Extent | None
+) -> tuple[Affine, Dim]:
+    """Return where a slice with a negative step begins, and its length."""
+
+    def bound(number: Number | None, default: Affine) -> Affine:
+        if number is None:
+            return default
+        place = number.affine
+        if place is None:
+            place = b.named_here(number.expr, "stop")
+        turned = Apply("max", (Integer(place + dim.size), Integer(whole(-1))))
+        cut = Apply("min", (Integer(place), Integer(dim.size - ONE)))
+        choice = Apply("if", (Apply("<", (Integer(place), Integer(ZERO))), turned, cut))
+        return b.named_here(choice, "stop")
+
+    start, stop = bound(item.start, dim.size - ONE), bound(item.stop, whole(-1))
+    steps = Apply("//", (Integer(start - stop + whole(-item.step - 1)), Integer(whole(-item.step))))
+    length = b.named_here(Apply("max", (steps, Integer(ZERO))), "n")
+    b.note(extent, length)
+    return start, Dim(length, extent)
 
 
 def _strided(
@@ -463,6 +484,8 @@ def items_of(b: Any, index: Arg) -> list[Item]:
 def _item(b: Any, arg: Arg) -> Item:
     if isinstance(arg, Const):
         value = arg.value
+        if isinstance(value, list):
+            return listed(b.builder, b.rep(arg))
         if value is None or value is Ellipsis:
             return value  # type: ignore[no-any-return]
         if isinstance(value, slice):
@@ -472,8 +495,10 @@ def _item(b: Any, arg: Arg) -> Item:
             raise NotCovered("an index that is no integer", b.builder.where)
         return integer(int(value), constant_extent(int(value)))
     if isinstance(arg, Display):
+        if arg.kind == "list":
+            return listed(b.builder, b.rep(arg))
         if arg.kind != "slice":
-            raise NotCovered("an index that is a list", b.builder.where)
+            raise NotCovered("an index that is a tuple in a tuple", b.builder.where)
         start, stop, step = (_bound(b, part) for part in arg.items)
         if step is not None and step.constant is None:
             raise NotCovered("a slice whose step is not known", b.builder.where)
@@ -486,11 +511,26 @@ def _item(b: Any, arg: Arg) -> Item:
         if isinstance(arg, Value) and isinstance(arg.type, Numeric) and rep.extent is None:
             return Number(rep.expr, rep.dtype, rep.may_be_python, arg.type.value)
         return rep
-    if isinstance(rep, Parts | Items):
+    if isinstance(rep, Parts):
+        return listed(b.builder, rep)
+    if isinstance(rep, Items):
         raise NotCovered("an index that is a list", b.builder.where)
     if isinstance(rep, Known) and rep.value is None:
         return None
     raise NotCovered("an index that is no integer", b.builder.where)
+
+
+def listed(b: Builder, rep: Rep) -> Array:
+    """Return a list of integers as an array."""
+    if not isinstance(rep, Parts) or not rep.items:
+        raise NotCovered("an index that is a list", b.where)
+    made = b.storage("places", (Dim(whole(len(rep.items))),), INT64)
+    for k, one in enumerate(rep.items):
+        if not isinstance(one, Number) or one.dtype.kind not in "iu":
+            raise NotCovered("an index that is a list of flags", b.where)
+        b.emit(Assign(made.name, (whole(k),), one.expr, "=", b.where))
+    dims = (Dim(whole(len(rep.items)), constant_extent(len(rep.items))),)
+    return of_storage(made.name, dims, INT64)
 
 
 def _bound(b: Any, arg: Arg) -> Number | None:

@@ -90,7 +90,7 @@ def cholesky(low: Any, op: Call) -> Rep:
 def _triangle(b: Builder, array: Array) -> str | None:
     """Return ``lower`` or ``upper`` for the factor of a Cholesky factorisation, or its transpose."""
     entry = array.entry
-    if not isinstance(entry, Load) or b.storages[entry.storage].notes.get("triangle") != "lower":
+    if not isinstance(entry, Load) or not entry.index or b.storages[entry.storage].notes.get("triangle") != "lower":
         return None
     if entry.index == axes(2):
         return "lower"

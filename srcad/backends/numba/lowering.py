@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba import indexing, linear
 from srcad.backends.numba.builder import Builder, converted, covered_dtype, zero_of
-from srcad.backends.numba.calls import table
+from srcad.backends.numba.calls import raised, table
 from srcad.backends.numba.fusion import rename
 from srcad.backends.numba.loops import (
     ONE,
@@ -24,6 +24,7 @@ from srcad.backends.numba.loops import (
     Expr,
     Integer,
     Lines,
+    Literal_,
     Load,
     Node,
     Region,
@@ -63,11 +64,12 @@ from srcad.ir.core import (
     Value,
     While,
 )
+from srcad.ir import primitives as P
 from srcad.ir.text import target_name
 from srcad.startup.records import dataclass, field
-from srcad.types.numeric import Numeric
-from srcad.types.sizes import Extent, at_least
-from srcad.types.structures import Fixed, ListOf, TupleOf, Type
+from srcad.types.numeric import Numeric, array_type
+from srcad.types.sizes import Extent, at_least, fresh_extent
+from srcad.types.structures import OPAQUE, Fixed, ListOf, TupleOf, Type
 
 _TABLE = {**table(), **linear.table()}
 
@@ -76,12 +78,24 @@ class _Promoted(Exception):  # noqa: N818 - the loop is lowered again
     """A carried number has another dtype after an iteration than before it."""
 
 
+# How a part is found: an item at a position or key, a field, or all of a list as an array.
+Step = tuple[Literal["item", "field", "list"], Any]
+
+
+def _steps_of(type_: TupleOf) -> list[Step]:
+    """Return how the parts of a structure are found in it."""
+    if type_.keys is None:
+        return [("item", k) for k in range(len(type_.items))]
+    kind: Literal["item", "field"] = "item" if type_.cls is dict else "field"
+    return [(kind, key) for key in type_.keys]
+
+
 @dataclass(eq=False)
 class Parameter:
     """A parameter of the compiled function: where it lies in the arguments, and what it is."""
 
     name: str
-    path: tuple[int, ...]
+    path: tuple[Step, ...]
     type: Numeric
 
 
@@ -107,6 +121,14 @@ class Carried:
     rep: Rep
     source: str | None = None
     copy: Node | None = None
+    parts: list[Carried] | None = None
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all its numbers and arrays."""
+        if self.parts is None:
+            return {self.name}
+        return {name for part in self.parts for name in part.names}
 
 
 @dataclass(eq=False)
@@ -116,7 +138,7 @@ class Lowering:
     builder: Builder = field(default_factory=Builder)
     env: dict[Value, Rep] = field(default_factory=dict)
     sinks: dict[Value, Items] = field(default_factory=dict)
-    masks: dict[tuple[str | None, str], Array] = field(default_factory=dict)
+    masks: dict[tuple[str | None, str], list[Array]] = field(default_factory=dict)
 
     # ------------------------------------------------------------------------- functions
     def function(self, function: Function) -> Lowered:
@@ -133,21 +155,30 @@ class Lowering:
         head: list[str] = []
         for k, value in enumerate(function.params):
             if value in used:
-                self.env[value] = self._parameter(value.type, value.hint, (k,), parameters, head)
+                self.env[value] = self._parameter(value.type, value.hint, (("item", k),),
+                                                  parameters, head)  # fmt: skip
         self.ops(function.block)
         results = [self.rep(atom) for atom in function.block.results]
         finished = [self.escaping(rep) for rep in results]
         return Lowered(parameters, head, b.body, finished, b)
 
     def _parameter(
-        self, type_: Type, hint: object, path: tuple[int, ...], parameters: list[Parameter],
+        self, type_: Type, hint: object, path: tuple[Step, ...], parameters: list[Parameter],
         head: list[str],
     ) -> Rep:  # fmt: skip
         b = self.builder
-        if isinstance(type_, TupleOf) and type_.keys is None and type_.cls is tuple:
-            parts = [self._parameter(t, hint, (*path, k), parameters, head)
-                     for k, t in enumerate(type_.items)]  # fmt: skip
+        if isinstance(type_, TupleOf):
+            steps = _steps_of(type_)
+            parts = [self._parameter(t, hint if type_.keys is None else step[1], (*path, step),
+                                     parameters, head)
+                     for t, step in zip(type_.items, steps, strict=True)]  # fmt: skip
             return Parts(tuple(parts))
+        if type(type_) is ListOf and isinstance(type_.item, Numeric) and (
+                type_.item.shape == () and type_.item.form == "python"):  # fmt: skip
+            vector = array_type(type_.item.dtype, (fresh_extent("n"),))
+            array = self._parameter(vector, hint, (*path, ("list", None)), parameters, head)
+            assert isinstance(array, Array)
+            return self.items_of(array, type_.item)
         if isinstance(type_, Fixed):
             if isinstance(type_.value, bool | int | float):
                 return constant(type_.value)
@@ -187,9 +218,13 @@ class Lowering:
             storage = self.builder.storages[made.storage]
             storage.escapes = storage.is_result = True
             return made
-        if isinstance(rep, Number):
+        if isinstance(rep, Items):
+            array = self.escaping(self.array_of_items(rep, None, None))
+            assert isinstance(array, Array)
+            return self.items_of(array, rep.type)
+        if isinstance(rep, Number) or (isinstance(rep, Known) and rep.value is None):
             return rep
-        raise NotCovered("a result that is a list or an object")
+        raise NotCovered("a result that is an object")
 
     # ------------------------------------------------------------------------- operations
     def ops(self, block: Block) -> None:
@@ -197,7 +232,7 @@ class Lowering:
         for op in block.ops:
             if op.where is not None:
                 self.builder.where = op.where
-                if op.where.errstate:
+                if any(how not in ("ignore", "warn") for _, how in op.where.errstate):
                     raise NotCovered("a part under np.errstate", op.where)
             try:
                 self.op(op)
@@ -226,6 +261,8 @@ class Lowering:
             lowering = _TABLE.get(op.target)
         except TypeError:
             lowering = None
+        if op.target is P.raise_:
+            return raised(self, op)
         if op.effect:
             raise NotCovered("a call with effects", op.where)
         if lowering is None:
@@ -381,17 +418,42 @@ class Lowering:
         arms: list[tuple[list[Node], list[Rep | None]]] = []
         for block in (op.then, op.orelse):
             with self.inside() as body:
-                self.ops(block)
-                reps = [None if a == UNDEF else self.rep(a) for a in block.results]
+                if _always_raises(block):
+                    b.guard_always()
+                    reps: list[Rep | None] = [None] * len(block.results)
+                else:
+                    self.ops(block)
+                    reps = [None if a == UNDEF else self.rep(a) for a in block.results]
                 arms.append((body, reps))
         after: list[Node] = []
         for k, output in enumerate(op.outputs):
             first, second = arms[0][1][k], arms[1][1][k]
             self.env[output] = self._merged(
-                output.hint, output.type, (first, second), (arms[0][0], arms[1][0]), after)  # fmt: skip
+                output.hint, output.type, self._zeros_for_numbers(op, (first, second), arms),
+                (arms[0][0], arms[1][0]), after)  # fmt: skip
         b.emit(Region([(f"if {text}:", arms[0][0]), ("else:", arms[1][0])], reads, (), op.where))
         for node in after:
             b.emit(node)
+
+    def _zeros_for_numbers(
+        self, op: If, reps: tuple[Rep | None, Rep | None],
+        arms: list[tuple[list[Node], list[Rep | None]]],
+    ) -> tuple[Rep | None, Rep | None]:  # fmt: skip
+        """Return zeros for a cotangent that is 0.0 in one branch, and an array in the other."""
+        b = self.builder
+        found = list(reps)
+        for k, (rep, other) in enumerate((reps, reps[::-1])):
+            is_zero = isinstance(rep, Number) and isinstance(rep.expr, Literal_) and (
+                rep.expr.text in ("0.0", "-0.0"))  # fmt: skip
+            if not is_zero or not isinstance(other, Array) or op.half != "reverse":
+                continue
+            level = len(b.bodies) - 1
+            if any(b.level_of(n) > level for d in other.dims for n in d.size.names):
+                raise NotCovered("zeros of a length that depends on a condition", op.where)
+            outer, b.body = b.body, arms[k][0]
+            found[k] = b.zeros(other.dims, other.dtype, "zeros")
+            b.body = outer
+        return found[0], found[1]
 
     def _name_of_test(self, test: Expr) -> tuple[str, tuple[str, ...]]:
         if isinstance(test, Load) and not test.index:
@@ -513,7 +575,7 @@ class Lowering:
         """Lower ``while``."""
         self._loop(op, {})
 
-    def _loop(self, op: For | While, promoted: dict[int, Any]) -> None:
+    def _loop(self, op: For | While, promoted: dict[Any, Any]) -> None:
         """Lower a loop, and again with other dtypes of carried numbers where these change."""
         b = self.builder
         mark = len(b.body)
@@ -528,7 +590,7 @@ class Lowering:
             return
         raise NotCovered("a number of several types", op.where)
 
-    def _loop_once(self, op: For | While, promoted: dict[int, Any]) -> None:
+    def _loop_once(self, op: For | While, promoted: dict[Any, Any]) -> None:
         b = self.builder
         count = b.fresh("k")
         trips = self._trips(op) if isinstance(op, For) else None
@@ -542,7 +604,7 @@ class Lowering:
         with self.inside() as body:
             for param, one in zip(op.carried, carried, strict=True):
                 self.env[param] = one.rep
-                b.changing.add(one.name)
+                b.changing.update(one.names)
             if isinstance(op, While):
                 for p, q in zip(op.test.params, op.body.params, strict=True):
                     self.env[p] = self.env[q]
@@ -657,7 +719,7 @@ class Lowering:
                     self.env[item] = b.assign(row.entry, row.dtype, item.hint)
 
     # --------------------------------------------------------------------- carried values
-    def _carry_in(self, param: Value, rep: Rep, key: int, promoted: dict[int, Any]) -> Carried:
+    def _carry_in(self, param: Value, rep: Rep, key: Any, promoted: dict[Any, Any]) -> Carried:
         b = self.builder
         if isinstance(rep, Number):
             dtype = promoted.get(key, rep.dtype)
@@ -666,7 +728,7 @@ class Lowering:
             extent = param.type.value if isinstance(param.type, Numeric) else None
             return Carried(name, Number(Load(name), dtype, rep.may_be_python or True, extent))
         if isinstance(rep, Array):
-            made = rep if rep.is_whole and self._is_own(rep) else b.copied(rep, param.hint)
+            made = rep if b.is_whole(rep) and self._is_own(rep) else b.copied(rep, param.hint)
             name = b.fresh(param.hint or "carried")
             b.storages[name] = Storage(name, list(made.dims), made.dtype)
             b.nest(made.dims, lambda i: [Assign(name, i, at(made.entry, i), "=", b.where)])
@@ -676,18 +738,40 @@ class Lowering:
             return Carried(name, of_storage(name, made.dims, made.dtype), made.storage, b.body[-1])
         if isinstance(rep, Known):
             return Carried("", rep)
-        raise NotCovered("a tuple or a list that a loop changes", b.where)
+        if isinstance(rep, Parts):
+            items = param.type.items if isinstance(param.type, TupleOf) else (OPAQUE,) * len(rep.items)
+            parts = [
+                self._carry_in(Value(t, param.hint), one, (key, k), promoted)
+                for k, (one, t) in enumerate(zip(rep.items, items, strict=True))
+            ]
+            return Carried("", Parts(tuple(p.rep for p in parts)), parts=parts)
+        if isinstance(rep, Items):
+            array = self.array_of_items(rep, None, None)
+            name = b.fresh(param.hint or "carried")
+            b.storages[name] = Storage(name, list(array.dims), array.dtype)
+            b.nest(array.dims, lambda i: [Assign(name, i, at(array.entry, i), "=", b.where)])
+            return Carried(name, self.items_of(of_storage(name, array.dims, array.dtype), rep.type))
+        raise NotCovered("an object that a loop changes", b.where)
+
+    def items_of(self, array: Array, type_: Any) -> Items:
+        """Return a vector as a list of numbers."""
+        assert array.storage is not None
+        column = Column(array.storage, array.dtype, ())
+        size = array.dims[0].size
+        return Items([column], type_, (), size, [size])
 
     def _moves(
-        self, op: For | While, carried: list[Carried], body: list[Node], promoted: dict[int, Any]
+        self, op: For | While, carried: list[Carried], body: list[Node], promoted: dict[Any, Any]
     ) -> None:
         """Add what gives the carried variables their values for the next iteration."""
         b = self.builder
-        own = {one.name for one in carried}
+        own = {name for one in carried for name in one.names}
         numbers: list[Assign] = []
         arrays: list[tuple[Carried, Array]] = []
-        for k, (one, atom) in enumerate(zip(carried, op.body.results[1:], strict=False)):
-            rep = one.rep if atom == UNDEF else self.rep(atom)
+        for k, one, rep in self._leaf_pairs(carried, op):
+            if isinstance(one.rep, Items):
+                arrays.append(self._moved_items(one, rep, op))
+                continue
             if isinstance(one.rep, Known):
                 if not isinstance(rep, Known) or rep.value is not one.rep.value:
                     raise NotCovered("an object that a loop changes", op.where)
@@ -714,7 +798,7 @@ class Lowering:
                 raise NotCovered("an array that becomes a number in a loop", op.where)
             if rep.dtype != one.rep.dtype or len(rep.dims) != len(one.rep.dims):
                 raise NotCovered("an array whose dtype or rank a loop changes", op.where)
-            if rep.is_whole and rep.storage == one.name:
+            if b.is_whole(rep) and rep.storage == one.name:
                 continue
             for mine, other in zip(one.rep.dims, rep.dims, strict=True):
                 b.same(mine, other)
@@ -726,7 +810,7 @@ class Lowering:
         for one, rep in ready:
             name, entry = one.name, rep.entry
             b.nest(rep.dims, lambda i, n=name, e=entry: [Assign(n, i, at(e, i), "=", b.where)])  # type: ignore[misc]
-        for one in carried:
+        for one in _leaf_carried(carried):
             if one.source is None or one.name in sources:
                 continue
             rename(body, one.name, one.source)  # always the same memory: one name is enough
@@ -735,6 +819,33 @@ class Lowering:
                     outer.remove(one.copy)  # type: ignore[arg-type]
             one.rep = of_storage(one.source, one.rep.dims, one.rep.dtype)  # type: ignore[union-attr]
             self._forget(one.name, one.source)
+
+    def _leaf_pairs(
+        self, carried: list[Carried], op: For | While
+    ) -> Iterator[tuple[Any, Carried, Rep]]:
+        """Yield the carried variables without parts, by key, with what the body makes of each."""
+
+        def of(key: Any, one: Carried, rep: Rep) -> Iterator[tuple[Any, Carried, Rep]]:
+            if one.parts is None:
+                yield key, one, rep
+                return
+            if not isinstance(rep, Parts) or len(rep.items) != len(one.parts):
+                raise NotCovered("a tuple whose length a loop changes", op.where)
+            for k, (part, inner) in enumerate(zip(one.parts, rep.items, strict=True)):
+                yield from of((key, k), part, inner)
+
+        for k, (one, atom) in enumerate(zip(carried, op.body.results[1:], strict=False)):
+            yield from of(k, one, one.rep if atom == UNDEF else self.rep(atom))
+
+    def _moved_items(self, one: Carried, rep: Rep, op: For | While) -> tuple[Carried, Array]:
+        """Return the array of a list that a loop carries, and of what it becomes."""
+        assert isinstance(one.rep, Items)
+        if not isinstance(rep, Items) or rep.count != one.rep.count:
+            raise NotCovered("a list whose length a loop changes", op.where)
+        array = self.array_of_items(rep, None, None)
+        if array.dtype != one.rep.columns[0].dtype or len(array.dims) != 1:
+            raise NotCovered("a list whose items a loop changes", op.where)
+        return one, array
 
     def _is_own(self, array: Array) -> bool:
         storage = self.builder.storages[array.storage or ""]
@@ -748,6 +859,10 @@ class Lowering:
 
     def _carried_out(self, one: Carried, output: Value) -> Rep:
         b = self.builder
+        if one.parts is not None:
+            items = output.type.items if isinstance(output.type, TupleOf) else (OPAQUE,) * len(one.parts)
+            return Parts(tuple(self._carried_out(p, Value(t, output.hint))
+                               for p, t in zip(one.parts, items, strict=True)))  # fmt: skip
         rep = one.rep
         if isinstance(rep, Array) and isinstance(output.type, Numeric) and output.type.shape:
             for extent, dim in zip(output.type.shape, rep.dims, strict=False):
@@ -953,26 +1068,86 @@ class Lowering:
         return Array(entry, tuple(dims), column.dtype)
 
     # ------------------------------------------------------------------------------ masks
-    def places_of(self, mask: Array) -> Array:
-        """Return the positions at which a mask is true."""
+    def with_places(self, array: Array, items: list[Any], type_: Any) -> list[Any]:
+        """Return an index with the positions at which its masks are true in their place."""
+        b = self.builder
+        found: list[Any] = []
+        axis = 0
+        for item in items:
+            if isinstance(item, Array) and item.dtype.kind == "b":
+                for mine, other in zip(array.dims[axis:], item.dims, strict=False):
+                    b.same(mine, other)
+                places = self.places_of(item)
+                found += places
+                axis += len(item.dims)
+                if isinstance(type_, Numeric) and type_.shape and len(items) == 1:
+                    b.note(type_.shape[0], places[0].dims[0].size)
+                continue
+            found.append(item)
+            axis += item is not None and item is not Ellipsis
+        return found
+
+    def places_of(self, mask: Array) -> list[Array]:
+        """Return the positions at which a mask is true, by axis."""
         b = self.builder
         key = (mask.storage, str(mask.entry))
         if mask.storage is not None and key in self.masks:
             return self.masks[key]
-        made = b.storage("places", mask.dims, INT64)
-        made.given = True
         copy = b.whole(mask)
         assert copy.storage is not None
-        b.call(f"{{{made.name}}} = np.nonzero({{{copy.storage}}})[0]", [copy.storage], made,
-               defines=(made.name,))  # fmt: skip
+        made = [b.storage("places", [], INT64) for _ in mask.dims]
+        names = tuple(one.name for one in made)
+        for one in made:
+            one.given = True
+            one.dims = list(mask.dims[:1])
+        touched = [Access(copy.storage, "read", None), *(Access(n, "write", None) for n in names)]
+        left = ", ".join(f"{{{n}}}" for n in names) + ("," if len(names) == 1 else "")
+        b.emit(Lines((f"{left} = np.nonzero({{{copy.storage}}})",), tuple(touched), names, b.where))
         size = b.fresh("n")
-        b.emit(Lines((f"{size} = {{{made.name}}}.shape[0]",),
-                     (Access(made.name, "read", None), Access(size, "write", ())), (size,)))  # fmt: skip
+        b.emit(Lines((f"{size} = {{{names[0]}}}.shape[0]",),
+                     (Access(names[0], "read", None), Access(size, "write", ())), (size,)))  # fmt: skip
         b.level[size] = len(b.bodies) - 1
-        made.dims = [Dim(named(size))]
-        found = of_storage(made.name, (Dim(named(size)),), INT64)
+        dim = Dim(named(size))
+        for one in made:
+            one.dims = [dim]
+        found = [of_storage(n, (dim,), INT64) for n in names]
         self.masks[key] = found
         return found
+
+    # ------------------------------------------------------------------------- lists again
+    def array_of_items(self, items: Items, dtype: Any, op: Call | None) -> Array:
+        """Return the items of a list as one array."""
+        b = self.builder
+        if len(items.columns) != 1 or items.count is None or items.columns[0].lengths:
+            raise NotCovered("an array of a list", b.where)
+        (column,) = items.columns
+        if isinstance(items.type, ListOf) or items.counts:
+            raise NotCovered("an array of a list of lists", b.where)
+        storage = b.storages[column.storage]
+        front = items.index
+        extent = None
+        if op is not None and isinstance(op.result.type, Numeric) and op.result.type.shape:
+            extent = op.result.type.shape[0]
+            b.note(extent, items.count)
+        dims = (Dim(items.count, extent), *storage.dims[len(front) + 1 :])
+        entry = Load(column.storage, (*front, *(named(f"@{k}") for k in range(len(dims)))))
+        found = Array(entry, dims, column.dtype)
+        wanted = column.dtype if dtype is None else dtype
+        return b.filled(dims, lambda i: converted(at(found.entry, i), column.dtype, wanted), wanted,
+                        "items")  # fmt: skip
+
+
+def _leaf_carried(carried: Sequence[Carried]) -> Iterator[Carried]:
+    for one in carried:
+        if one.parts is None:
+            yield one
+        else:
+            yield from _leaf_carried(one.parts)
+
+
+def _always_raises(block: Block) -> bool:
+    """Return True if a block ends with an error of the user's."""
+    return any(isinstance(op, Call) and op.target is P.raise_ for op in block.ops)
 
 
 def _all_loads(expr: Expr) -> Iterator[Load]:

@@ -430,7 +430,7 @@ def _plain_product(b: Builder, left: Array, right: Array, dtype: DType, hint: ob
         return summed_products(b, [left, right], (right.dims[0], right.dims[1]), [(0,), (0, 1)],
                                [1], dtype, hint)  # fmt: skip
     if constant[1] and len(right.dims) == 1:
-        if isinstance(left.entry, Load) and left.entry.index == tuple(reversed(axes(2))):
+        if left.storage is not None and left.entry.index == tuple(reversed(axes(2))):  # type: ignore[union-attr]
             back = transposed(left, (1, 0))
             return summed_products(b, [back, right], back.dims, [(0, 1), (0,)], [1], dtype, hint)
         return summed_products(b, [left, right], left.dims, [(0, 1), (1,)], [0], dtype, hint)
@@ -469,7 +469,7 @@ def contiguous(b: Builder, array: Array) -> tuple[str, str]:
     Rows of a storage are handed on as they lie; what lies otherwise is copied.
     """
     entry, rank = array.entry, len(array.dims)
-    if isinstance(entry, Load):
+    if isinstance(entry, Load) and entry.index:
         storage = b.storages[entry.storage]
         front, back = entry.index[: len(entry.index) - rank], entry.index[len(entry.index) - rank :]
         fixed = all(not n.startswith("@") for i in front for n in i.names)

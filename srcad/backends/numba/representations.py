@@ -68,12 +68,14 @@ class Array:
     @property
     def storage(self) -> str | None:
         """The storage that it is, or shows; None for what is computed where it is read."""
-        return self.entry.storage if isinstance(self.entry, Load) else None
+        is_load = isinstance(self.entry, Load) and self.entry.index
+        return self.entry.storage if is_load else None  # type: ignore[union-attr]
 
     @property
-    def is_whole(self) -> bool:
-        """True if it is a whole storage with its axes in order."""
-        return isinstance(self.entry, Load) and self.entry.index == axes(len(self.entry.index))
+    def is_in_order(self) -> bool:
+        """True if its entries are those of a storage at the same indices: it may show a part."""
+        rank = len(self.dims)
+        return rank > 0 and isinstance(self.entry, Load) and self.entry.index == axes(rank)
 
 
 @dataclass(frozen=True, eq=False)
