@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from srcad.api.looking import inspect, trace_table
     from srcad.api.marks import cotangent, hook, stop_gradient
     from srcad.api.products import jvp, pullback, vjp
+    from srcad.arguments.options import Numba
+    from srcad.errors import BackendWarning
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BackendWarning",
+    "Numba",
     "checkpoint",
     "checkpointed_range",
     "cotangent",
@@ -51,6 +55,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BackendWarning": "srcad.errors",
+    "Numba": "srcad.arguments.options",
     "checkpoint": "srcad.api.checkpoints",
     "checkpointed_range": "srcad.api.checkpoints",
     "cotangent": "srcad.api.marks",

@@ -24,9 +24,9 @@ import numpy as np
 import srcad
 from srcad import demo, rules, runtime, testing
 from srcad.api import asking, looking
-from srcad.arguments.request import parameters_of
+from srcad.arguments.request import parameters_of, requested
 from srcad.backends.registry import BACKENDS
-from srcad.calling.gradient import exported
+from srcad.calling.gradient import exported, inspection
 from srcad.calling.inspection import Inspection
 from srcad.errors import SrcadError
 from srcad.exporting.module import staleness, write
@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("demo", help="show, check and train a small network")
     command.add_argument("--seconds", type=float, default=3.0, help="how long to train")
+    _add_backend(command)
     for name, what in (
         ("show", "print the generated primal and adjoint"),
         ("ssa", "print the function in the compiler's own form"),
@@ -82,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
             metavar="ARGUMENTS",
             help='arguments of a call, whose kinds and shapes decide the text: "np.ones(4), k=2"',
         )
+    _add_backend(commands.choices["show"])
     command.add_argument("-o", "--output", metavar="FILE", required=True, help="the file")
     command.add_argument("--mode", default="grad", help=f"one of {', '.join(MODES.names())}")
     command.add_argument(
@@ -103,8 +105,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_backend(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--backend",
+        choices=BACKENDS.names(),
+        default=BACKENDS.names()[0],
+        help="what runs the code",
+    )
+
+
 def _demo(options: argparse.Namespace) -> int:
-    return demo.run(options.seconds)
+    try:
+        return demo.run(options.seconds, options.backend)
+    except ImportError as error:
+        raise SystemExit(f"srcad: {error}") from None
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -274,10 +288,14 @@ def _inspected(options: argparse.Namespace) -> Inspection:
     _refuse_unreadable(options, function, module)
     args, kwargs = _arguments(options.args or "", module)
     try:
-        return looking.inspect(function, *args, wrt=_wrt(options.wrt), **kwargs)
+        backend = getattr(options, "backend", BACKENDS.names()[0])
+        if backend == BACKENDS.names()[0]:
+            return looking.inspect(function, *args, wrt=_wrt(options.wrt), **kwargs)
+        request = requested("grad", (_wrt(options.wrt),), backend=backend)
+        return inspection(asking.checked(function, backend), request, args, kwargs)
     except SrcadError:
         raise
-    except TypeError as error:  # no function, or no arguments of it
+    except (TypeError, ImportError) as error:  # no function, or no arguments of it
         raise SystemExit(f"srcad: {error}") from None
 
 

@@ -23,6 +23,13 @@ def loss(params: Params, x: np.ndarray[Any, Any], t: np.ndarray[Any, Any]) -> An
     return np.mean(np.log1p(np.exp(-t * z)))
 
 
+def loss_of_arrays(W1: Any, b1: Any, W2: Any, b2: Any, x: Any, t: Any) -> Any:  # noqa: N803
+    """Return the same loss; compiled code takes the parameters one by one."""
+    h = np.tanh(x @ W1 + b1)
+    z = h @ W2 + b2
+    return np.mean(np.log1p(np.exp(-t * z)))
+
+
 def spirals(count: int, rng: np.random.Generator) -> tuple[Any, Any]:
     """Return points on two interleaved spirals, (2 count, 2), and their labels, (2 count,)."""
     angle = 3.0 * np.pi * np.sqrt(rng.uniform(0.02, 1.0, count))
@@ -41,8 +48,11 @@ def initial(rng: np.random.Generator, hidden: int = 48) -> Params:
     }
 
 
-def run(seconds: float = 3.0) -> int:
-    """Show, check and train; the exit status says whether it worked."""
+def run(seconds: float = 3.0, backend: str = "numpy") -> int:
+    """Show, check and train; the exit status says whether it worked.
+
+    With another backend than NumPy, both texts are shown.
+    """
     rng = np.random.default_rng(0)
     x, t = spirals(150, rng)
     params = initial(rng)
@@ -51,12 +61,31 @@ def run(seconds: float = 3.0) -> int:
     print("A plain NumPy function, and what srcad wrote from it:\n")
     _side_by_side(_without_docstring(definition(loss).text), step.source)
 
+    if backend != "numpy":
+        step = _compiled_step(backend)
+        step(params, x, t)
     check_grads(loss, [params, x, t], wrt=0, order=1)
     print("\nEvery entry of its gradient agrees with finite differences.\n")
 
     accuracy = _train(step, params, x, t, seconds)
     print(f"\nThe network tells the two spirals apart on {accuracy:.1%} of the points.")
     return 0 if accuracy > 0.9 else 1
+
+
+def _compiled_step(backend: str) -> Any:
+    """Return a step of the training on another backend, and show its text once."""
+    gradient = value_and_grad(loss_of_arrays, wrt=(0, 1, 2, 3), backend=backend)
+    shown: list[str] = []
+
+    def step(params: Params, x: Any, t: Any) -> tuple[Any, Params]:
+        W1, b1, W2, b2 = params.values()  # noqa: N806 - mathematics has capital letters
+        value, gradients = gradient(W1, b1, W2, float(b2), x, t)
+        if not shown:
+            shown.append(gradient.source)
+            print(f"\nThe same on the backend {backend!r}:\n\n{shown[0]}")
+        return value, dict(zip(params, gradients, strict=True))
+
+    return step
 
 
 def _train(step: Any, params: Params, x: Any, t: Any, seconds: float) -> float:

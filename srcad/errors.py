@@ -303,9 +303,20 @@ class ExportError(SrcadError, ValueError):
     code = "SRCAD-601"
 
 
+# ------------------------------------------------------------------- 7xx: compiled backends
+class NotCompiledError(SrcadError):
+    """A function that is not compiled, where ``Numba(strict=True)`` asks for that."""
+
+    code = "SRCAD-701"
+
+
 # ----------------------------------------------------------------------------- warnings
 class NoDerivativeWarning(UserWarning):
     """A gradient that is zero whatever the argument is: all that is made of it are steps."""
+
+
+class BackendWarning(UserWarning):
+    """A derivative for which a compiled backend was asked, and that runs on NumPy."""
 
 
 class RecompilationWarning(UserWarning):

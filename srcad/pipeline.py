@@ -11,13 +11,14 @@ from srcad.arguments.aliasing import groups, names_of, overlapping, refuse_share
 from srcad.arguments.request import Parameter, Request, module_of_callable, name_of
 from srcad.arguments.signature import describe, generic, is_in_c_order
 from srcad.arguments.wrt import WrtEntry, differentiated
-from srcad.backends.interface import NotCovered, Written
-from srcad.backends.registry import BACKENDS
-from srcad.errors import SrcadError, UnsupportedTypeError
+from srcad.backends.interface import Backend, NotCovered, Written
+from srcad.backends.registry import BACKENDS, backend_of
+from srcad.errors import NotCompiledError, SrcadError, UnsupportedTypeError
 from srcad.frontend.domain.frames import Dicts, Inactive, NumbersNeeded
 from srcad.frontend.domain.outside_places import Outside
 from srcad.frontend.lower import Lowered, Signature, lower
 from srcad.frontend.outside.doubts import Again
+from srcad.ir.core import Function
 from srcad.modes.hidden import refuse_hidden
 from srcad.modes.mode import Part, Problem, Results, Run
 from srcad.modes.registry import MODES
@@ -42,7 +43,7 @@ class Compiled:
     results, texts
         The parts of the derivative and the text of each.
     backend : str
-        The backend that wrote them.
+        The backend that wrote them, and why, if another one was asked for.
     lowered : Lowered
         The function that was read, with its guards and captures.
     types, assumptions
@@ -53,6 +54,8 @@ class Compiled:
         Makes the form of `run` whose reverse half is silent.
     loaded : sequence of callable
         What was loaded from each of the texts.
+    not_covered : NotCovered, optional
+        Why the backend that was asked for did not write them.
     """
 
     run: Run
@@ -65,6 +68,7 @@ class Compiled:
     ordered: tuple[str, ...]
     silent: Callable[[], Run] | None = None
     loaded: Sequence[Run] = ()
+    not_covered: NotCovered | None = None
 
 
 # --------------------------------------------------------------------------- attempts
@@ -236,20 +240,24 @@ def _of_types(
     else:
         made = checked(mode.derive(checked(lowered.function), request, problem.wrt))
         results = mode.results(made, problem)
-    load = partial(_loaded, name_of(function), module_of_callable(function), request.backend)
-    loaded, texts, backend = load(results.parts)
-    silent = None if results.silenced is None else partial(_silent, load, results)
+    backend = _backend_for(request)
+    load = partial(_loaded, name_of(function), module_of_callable(function))
+    loaded, texts, written_by, not_covered = load(backend, results.parts)
+    silent = None
+    if results.silenced is not None:
+        silent = partial(_silent, load, backend if backend.warns else _first(), results)
     return Compiled(
         results.run(*loaded),
         results,
         texts,
-        backend,
+        written_by,
         lowered,
         types,
         tuple(environment.assumptions),
         ordered,
         silent,
         loaded,
+        not_covered,
     )
 
 
@@ -298,21 +306,60 @@ def _raising(problem: Problem) -> Results:
 
 
 # --------------------------------------------------------------------------- writing
+def _first() -> Backend:
+    """Return the backend that covers every function."""
+    return BACKENDS[BACKENDS.names()[0]]
+
+
+def _backend_for(request: Request) -> Backend:
+    """Return the backend of a request; a compiled one covers nothing whose values are checked."""
+    backend = backend_of(request.backend)
+    if request.check_finite and not backend.warns:
+        return replace(backend, prepare=_with_checked_values)
+    return backend
+
+
+def _with_checked_values(function: Function) -> Any:
+    raise NotCovered("check_finite=True")
+
+
 def _loaded(
-    name: str, module: str, backend: str, parts: Sequence[Part]
-) -> tuple[Sequence[Run], Sequence[Written], str]:
-    """Return the loaded function of each part, their texts, and the backend that wrote them."""
-    chosen = BACKENDS[backend]
-    try:
-        ready = [chosen.prepare(finished(part.function, part.own)) for part in parts]
-    except NotCovered:
-        return _loaded(name, module, BACKENDS.names()[0], parts)
-    texts = [chosen.write(one, part.name) for one, part in zip(ready, parts, strict=True)]
+    name: str, module: str, backend: Backend, parts: Sequence[Part]
+) -> tuple[Sequence[Run], Sequence[Written], str, NotCovered | None]:
+    """Return the loaded function of each part, their texts, and the backend that wrote them.
+
+    Last comes why the backend that was asked for did not write them, or None.
+
+    Raises
+    ------
+    NotCompiledError
+        A strict backend does not cover the function.
+    """
     label = f"{module.rpartition('.')[2]}.{name}".lstrip(".")
-    return [chosen.load(text, label) for text in texts], texts, backend
+    try:
+        ready = [backend.prepare(finished(part.function, part.own)) for part in parts]
+    except NotCovered as found:
+        if backend.is_strict:
+            raise _not_compiled(name, found) from None
+        loaded, texts, first, _ = _loaded(name, module, _first(), parts)
+        return loaded, texts, f"{first}: {found}" if found.reason else first, found
+    texts = [backend.write(one, part.name) for one, part in zip(ready, parts, strict=True)]
+    return [backend.load(text, label) for text in texts], texts, backend.name, None
 
 
-def _silent(load: Callable[..., Any], results: Results) -> Run:
+def _not_compiled(name: str, found: NotCovered) -> NotCompiledError:
+    return NotCompiledError(
+        f"the derivative of {name!r} is not compiled: it has {found.reason}",
+        where=found.where,
+        why="the compiled backend does not cover this, and strict=True asks for compiled code.",
+        help=(
+            "leave out strict=True: the NumPy code of the whole function runs",
+            "or ask for NumPy:  backend='numpy'",
+        ),
+    )
+
+
+def _silent(load: Callable[..., Any], backend: Backend, results: Results) -> Run:
     """Return the form of a derivative with a silent reverse half."""
     assert results.silenced is not None
-    return results.run(*load(results.silenced())[0])
+    return results.run(*load(backend, results.silenced())[0])

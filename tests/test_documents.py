@@ -17,6 +17,7 @@ from srcad import rules, runtime
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAIR = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+NEED_NUMBA = {"compiled.md"}
 CASES = [
     pytest.param(document, k, id=f"{document.name}-{k}")
     for document in DOCUMENTS
@@ -50,6 +51,8 @@ def printed(program, folder):
 
 @pytest.mark.parametrize(("document", "k"), CASES)
 def test_document_program_output_matches(document, k, tmp_path, monkeypatch, table, update_golden):
+    if document.name in NEED_NUMBA:
+        pytest.importorskip("numba", reason="needs the extra: pip install '.[numba]'")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     text = document.read_text()

@@ -47,7 +47,7 @@ grad_poly = srcad.grad(poly)
 # --------------------------------------------------------------------------- names
 def test_the_public_names():
     assert set(srcad.__all__) == {
-        "checkpoint", "checkpointed_range", "cotangent", "differentiate", "elementwise_grad",
+        "BackendWarning", "Numba", "checkpoint", "checkpointed_range", "cotangent", "differentiate", "elementwise_grad",
         "errors", "grad", "gradient", "hessian", "hook", "hvp", "inspect", "jacfwd", "jacobian",
         "jacrev", "jvp", "pullback", "rules", "sparsity", "stop_gradient", "testing",
         "trace_table", "value_and_grad", "vjp",
@@ -279,7 +279,7 @@ def test_inspect_has_exactly_these_attributes():
 
     assert {name for name in dir(shown) if not name.startswith("_")} == {
         "primal_source", "adjoint_source", "ssa", "adjoint_ssa", "ast", "saved", "active",
-        "graph", "line_map", "definition",
+        "graph", "line_map", "definition", "backend",
     }  # fmt: skip
 
 

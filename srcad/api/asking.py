@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from srcad.arguments.options import Numba, numba_is_installed, options_of
 from srcad.arguments.request import UNSET, requested
 from srcad.backends.registry import BACKENDS
 from srcad.calling.gradient import Gradient
@@ -28,7 +29,7 @@ def derivative(
     argnum: Wrt = UNSET,
     has_aux: bool = False,
     check_finite: bool = False,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
     holomorphic: bool = False,
     chunk_size: int | None = None,
 ) -> Gradient[P, Any]:
@@ -40,6 +41,8 @@ def derivative(
     ------
     OptionError
         There is no such mode, or no such backend.
+    ImportError
+        The backend needs Numba, which is not installed.
 
     Examples
     --------
@@ -79,9 +82,26 @@ def checked_chunk(chunk_size: Any) -> int | None:
     return chunk_size
 
 
-def checked(function: Any, backend: str = "numpy") -> Any:
-    """Return the function, which has to be callable, and the backend, which there has to be."""
-    BACKENDS.check(backend)
+def checked(function: Any, backend: str | Numba = "numpy") -> Any:
+    """Return the function, which has to be callable.
+
+    Raises
+    ------
+    OptionError
+        There is no such backend.
+    ImportError
+        The backend needs Numba, which is not installed.
+    TypeError
+        The function is not callable.
+    """
+    if not isinstance(backend, Numba):
+        BACKENDS.check(backend)
+    if isinstance(options_of(backend), Numba) and not numba_is_installed():
+        raise on_purpose(
+            ImportError(
+                "the backend 'numba' needs Numba:  pip install 'srcad[numba]'", name="numba"
+            )
+        )
     if not callable(function):
         raise on_purpose(
             TypeError(f"a function is differentiated, and {function!r} is not callable")

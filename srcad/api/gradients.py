@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from srcad.api.asking import P, R, Wrt, checked, derivative
+from srcad.arguments.options import Numba
 from srcad.arguments.request import UNSET, requested
 from srcad.calling.decorated import Differentiable
 from srcad.calling.gradient import Gradient, of_arguments, undecorated
@@ -23,7 +24,7 @@ def grad(
     argnum: Wrt = UNSET,
     has_aux: bool = False,
     check_finite: bool = False,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
     holomorphic: bool = False,
 ) -> Gradient[P, Any]:
     """Return the gradient of a scalar function, as a function of the same arguments.
@@ -41,8 +42,8 @@ def grad(
     check_finite : bool
         Whether an infinity or nan in the value or in a gradient is an error, which names the first
         line that made it.
-    backend : {"numpy"}
-        What the generated code runs on.
+    backend : {"numpy", "numba", "auto"} or Numba
+        What the generated code runs on: NumPy, loops that Numba compiles, or what takes less time.
     holomorphic : bool
         Whether the complex derivative of a complex number is asked for.  Without it the gradient
         by a complex argument is ``df/dRe + i df/dIm``.
@@ -94,7 +95,7 @@ def value_and_grad(
     argnum: Wrt = UNSET,
     has_aux: bool = False,
     check_finite: bool = False,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
     holomorphic: bool = False,
 ) -> Gradient[P, tuple[R, Any]]:
     """Return the value together with the gradient, as a function of the same arguments.
@@ -128,7 +129,7 @@ def elementwise_grad(
     argnums: Wrt = UNSET,
     argnum: Wrt = UNSET,
     check_finite: bool = False,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
     holomorphic: bool = False,
 ) -> Gradient[P, Any]:
     """Return the gradient of the sum of a function's result.
@@ -203,7 +204,7 @@ def differentiate(
     argnums: Wrt = ...,
     argnum: Wrt = ...,
     check_finite: bool = ...,
-    backend: str = ...,
+    backend: str | Numba = ...,
 ) -> Callable[[Callable[P, R]], Differentiable[P, R]]: ...
 def differentiate(
     function: Callable[..., Any] | None = None,
@@ -213,7 +214,7 @@ def differentiate(
     argnums: Wrt = UNSET,
     argnum: Wrt = UNSET,
     check_finite: bool = False,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
 ) -> Any:
     """Give a function its derivatives: a decorator, with or without options.
 
@@ -230,8 +231,8 @@ def differentiate(
         What `grad`, `value_and_grad`, `jacobian`, `hessian` and `hvp` differentiate by.
     check_finite : bool
         Whether an infinity or nan in the value or in a derivative is an error, as in `grad`.
-    backend : {"numpy"}
-        What the generated code runs on.
+    backend : {"numpy", "numba", "auto"} or Numba
+        What the generated code runs on: NumPy, loops that Numba compiles, or what takes less time.
 
     Examples
     --------

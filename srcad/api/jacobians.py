@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from srcad.api.asking import P, Wrt, checked, derivative
+from srcad.arguments.options import Numba
 from srcad.arguments.request import UNSET, requested
 from srcad.calling.gradient import Gradient
 from srcad.calling.products import Product
@@ -30,7 +31,7 @@ def jacobian(
     holomorphic: bool = False,
     chunk_size: int | None = None,
     check_finite: bool = False,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
 ) -> Gradient[P, Any]:
     """Return the Jacobian of a function, as a function of the same arguments.
 
@@ -99,7 +100,7 @@ def jacfwd(
     holomorphic: bool = False,
     chunk_size: int | None = None,
     check_finite: bool = False,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
 ) -> Gradient[P, Any]:
     """Return the Jacobian of a function, computed forwards, all columns in one sweep.
 
@@ -137,7 +138,7 @@ def jacrev(
     holomorphic: bool = False,
     chunk_size: int | None = None,
     check_finite: bool = False,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
 ) -> Gradient[P, Any]:
     """Return the Jacobian of a function, computed in reverse, all rows in one sweep.
 
@@ -175,7 +176,7 @@ def hessian(
     holomorphic: bool = False,
     chunk_size: int | None = None,
     check_finite: bool = False,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
 ) -> Gradient[P, Any]:
     """Return the matrix of second derivatives of a scalar function.
 
@@ -236,7 +237,7 @@ def sparsity(
     *,
     argnums: Wrt = UNSET,
     argnum: Wrt = UNSET,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
 ) -> Gradient[P, Any]:
     """Return where the Jacobian of a function may have entries, as a function of the arguments.
 
@@ -279,7 +280,7 @@ def hvp(
     argnum: Wrt = UNSET,
     has_aux: bool = False,
     check_finite: bool = False,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
 ) -> Product[..., Any]:
     """Return the product of the Hessian of a scalar function with a vector.
 
@@ -297,8 +298,8 @@ def hvp(
     check_finite : bool
         Whether an infinity or nan in the value or in a derivative is an error, which names the
         first line that made it.
-    backend : {"numpy"}
-        What the generated code runs on.
+    backend : {"numpy", "numba", "auto"} or Numba
+        What the generated code runs on: NumPy, loops that Numba compiles, or what takes less time.
 
     Returns
     -------

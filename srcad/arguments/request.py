@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from srcad.arguments.options import Numba, options_of
 from srcad.arguments.wrt import VARIADIC, Seeker, WrtEntry, place_of_argument
 from srcad.errors import SeedError, SourceUnavailableError, WrtError
 from srcad.rules import registry
@@ -37,8 +38,8 @@ class Request:
         Whether the one gradient comes back itself, not in a tuple.
     has_aux : bool
         Whether the function returns a pair of which only the first is differentiated.
-    backend : str
-        The name of a backend (`srcad.backends.registry`).
+    backend : str or Numba
+        The name of a backend (`srcad.backends.registry`), or the options of the compiled one.
     holomorphic : bool
         Whether the complex derivative of a complex number is asked for.
     arity : int
@@ -55,7 +56,7 @@ class Request:
     wrt: tuple[int | str, ...] | None = (0,)
     single: bool = True
     has_aux: bool = False
-    backend: str = "numpy"
+    backend: str | Numba = "numpy"
     holomorphic: bool = False
     arity: int = 0
     outward: tuple[Parameter, ...] = ()
@@ -155,7 +156,7 @@ def requested(
     spelled: Sequence[Any],
     *,
     has_aux: bool = False,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
     holomorphic: bool = False,
     check_finite: bool = False,
     chunk_size: int | None = None,
@@ -172,7 +173,7 @@ def requested(
         entries,
         single,
         has_aux,
-        backend,
+        options_of(backend),
         holomorphic,
         check_finite=bool(check_finite),
         chunk_size=chunk_size,

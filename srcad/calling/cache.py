@@ -117,6 +117,7 @@ class Family:
     version: int = 0
     compilations: int = 0
     recompilations: Recompilations = field(default_factory=Recompilations)
+    has_warned_of_backend: bool = False
 
     def __post_init__(self) -> None:
         self.is_plain = all(p.kind in _PLAIN for p in self.parameters)

@@ -7,6 +7,7 @@ from typing import Any
 
 from srcad.arguments.request import Parameter, Request, name_of
 from srcad.arguments.wrt import VARIADIC
+from srcad.backends.python.backend import generated_parts
 from srcad.calling.cache import Entry
 from srcad.calling.patterns import current_default
 from srcad.errors import ExportError
@@ -80,11 +81,17 @@ def _derivative(
         pattern.ordered,
         pattern.written,
         pattern.overlaps,
-        artifact.parts,
+        [_in_numpy(text, loaded) for text, loaded in artifact.parts],
         artifact.join,
         artifact.lowered,
         arguments,
     )
+
+
+def _in_numpy(text: str, loaded: Any) -> tuple[str, Any]:
+    """Return text and function of a part; of a compiled one those of its NumPy form."""
+    numpy_form = getattr(loaded, "numpy_form", None)
+    return (text, loaded) if numpy_form is None else (generated_parts(loaded)[1], numpy_form())
 
 
 def _recipe(derivative: Derivative) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MethodType
@@ -18,6 +19,7 @@ import numpy as np
 
 import srcad.modes.nested  # noqa: F401 - functions may call derivatives that were unpickled
 from srcad.arguments.aliasing import overlapping
+from srcad.arguments.options import Numba
 from srcad.arguments.request import (
     Parameter,
     Request,
@@ -29,6 +31,7 @@ from srcad.arguments.request import (
 )
 from srcad.arguments.signature import describe
 from srcad.arguments.wrt import VARIADIC
+from srcad.backends.interface import NotCovered
 from srcad.calling import captured, exports, finite, nodes
 from srcad.calling.cache import Entry, Family, record_of
 from srcad.calling.causes import Cause, cause_of
@@ -44,7 +47,7 @@ from srcad.calling.showing import (
     signature_of,
     text_of,
 )
-from srcad.errors import SourceUnavailableError, SrcadError
+from srcad.errors import BackendWarning, SourceUnavailableError, SrcadError
 from srcad.exporting import module
 from srcad.frontend.domain.guards import Guard
 from srcad.frontend.source.definition import definition
@@ -171,6 +174,8 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
     if family.request.check_finite:
         run = finite.checked(run, made, family.request, name_of(function))
     artifact = artifact_of(name_of(function), made)
+    if made.not_covered is not None:
+        _warn_of_backend(family, function, made.not_covered)
     cause = _cause(family, function, named)
     return Entry(
         _pattern(made, function, arguments),
@@ -179,6 +184,22 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
         family.parameters,
         why=_reason(family, cause),
         cause=cause,
+    )
+
+
+def _warn_of_backend(family: Family, function: Any, found: NotCovered) -> None:
+    """Warn once that a derivative runs on NumPy, if compiled code was asked for by name."""
+    if family.has_warned_of_backend or not isinstance(family.request.backend, Numba):
+        return
+    family.has_warned_of_backend = True
+    where = found.where
+    warnings.warn_explicit(
+        f"the {family.request.mode} of {name_of(function)!r} runs on NumPy: {found} is not "
+        "compiled. Ask for NumPy with backend='numpy', or for what is available with "
+        "backend='auto'; backend=srcad.Numba(strict=True) makes this an error",
+        BackendWarning,
+        "" if where is None else where.file,
+        0 if where is None else where.line,
     )
 
 
@@ -517,7 +538,7 @@ def of_arguments(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     wrt: Any = None,
-    backend: str = "numpy",
+    backend: str | Numba = "numpy",
     *,
     has_aux: bool = False,
     check_finite: bool = False,

@@ -328,6 +328,8 @@ class Inspection:
         The names through which derivatives flow.
     line_map : dict
         The line of the user's file for every line of `adjoint_source` that has one.
+    backend : str
+        What the derivative runs on: ``"numpy"`` or ``"numba"``, and why it is not another one.
     """
 
     def __init__(
@@ -339,7 +341,8 @@ class Inspection:
 
     def __repr__(self) -> str:
         saved = ", ".join(self.saved) or "nothing"
-        return f"<srcad.inspect of {self._artifact.name!r}: saved {saved}>"
+        backend = "" if self.backend in ("", "numpy") else f", runs on {self.backend}"
+        return f"<srcad.inspect of {self._artifact.name!r}: saved {saved}{backend}>"
 
     def _shown(self) -> str:
         return f"{self.primal_source.rstrip()}\n\n\n{self.adjoint_source}".lstrip()
@@ -402,6 +405,13 @@ class Inspection:
     def line_map(self) -> Mapping[int, int]:
         """From lines of `adjoint_source` to lines of the user's file."""
         return {line: where.line for line, where in self._artifact.adjoint_map.items()}
+
+    @property
+    def backend(self) -> str:
+        """What the derivative runs on, and why it is not what was asked for."""
+        loaded = [getattr(one, "runs_on", None) for _, one in self._artifact.parts]
+        found = [runs_on() for runs_on in loaded if runs_on is not None]
+        return max(found, key=len, default=self._artifact.backend)  # the one with a reason
 
     def definition(self, name: str) -> Definition:
         """Say which operation made a value.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from srcad.errors import short_path
 from srcad.ir.core import Function, Location
 from srcad.startup.records import dataclass
 
@@ -26,6 +27,12 @@ class NotCovered(Exception):  # noqa: N818 - no error: it says who writes the fu
         super().__init__(reason)
         self.reason = reason
         self.where = where
+
+    def __str__(self) -> str:
+        """Return the reason with file and line."""
+        if self.where is None or not self.where.file:
+            return self.reason
+        return f"{self.reason} ({short_path(self.where.file)}:{self.where.line})"
 
 
 class Written(Protocol):
@@ -56,9 +63,18 @@ class Backend:
     load : callable
         ``load(written, label)`` returns what is called: with the arguments of the function, for
         its results.  `label` says whose derivative it is, in tracebacks.
+    configure : callable, optional
+        ``configure(options)`` returns the backend with these options.
+    is_strict : bool
+        Whether it is an error for the user if a function is not covered.
+    warns : bool
+        Whether what runs gives NumPy's floating-point warnings, as `numpy.errstate` asks.
     """
 
     name: str
     prepare: Callable[[Function], Any]
     write: Callable[[Any, str], Any]
     load: Callable[[Any, str], Run]
+    configure: Callable[[Any], Backend] | None = None
+    is_strict: bool = False
+    warns: bool = True

@@ -7,39 +7,40 @@ division by zero): then the NumPy text runs on the same arguments.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-import numpy as np
-
+from srcad.arguments.options import Numba, numba_is_installed
 from srcad.backends.interface import Backend, NotCovered
+from srcad.backends.numba.folder import VARIABLE, private
 from srcad.backends.numba.fusion import Fusion, contract
+from srcad.backends.numba.loops import Expr, Load
 from srcad.backends.numba.lowering import Lowered, Lowering
 from srcad.backends.numba.printing import Writer, allocations, reads_in
-from srcad.backends.numba.representations import Array, Number, Parts, Rep
+from srcad.backends.numba.representations import Array, Number, Rep
+from srcad.backends.numba.running import Switch, kernels, leaves_of, wrapper
 from srcad.backends.python.backend import load as load_numpy
 from srcad.backends.python.backend import write as write_numpy
 from srcad.ir.core import Function, Location
-from srcad.startup.records import dataclass, field
-from srcad.types.numeric import Numeric
+from srcad.startup.records import dataclass, field, replace
 
-_BUILTIN = frozenset({"abs", "min", "max", "int", "float", "bool", "neg", "not", "if"})
+DEFAULT = Numba()
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A function as loop nests, and as it was."""
+    """A function as loop nests, as it was, and what calls the compiled loops."""
 
     lowered: Lowered
     function: Function
+    wrapper: Callable[[str], str]
 
 
 @dataclass(frozen=True, eq=False)
 class Loops:
-    """A function as the text of fused loops.
-
-    `unpack` gives the compiled function its arguments, `pack` makes the results of what it returns.
-    """
+    """A function as the text of fused loops."""
 
     name: str
     text: str
@@ -50,12 +51,19 @@ class Loops:
 
 def prepare(function: Function) -> Prepared:
     """Lower a function to loops, or raise `NotCovered`."""
+    if not numba_is_installed():
+        raise NotCovered("no Numba")
     lowered = Lowering().function(function)
     b = lowered.builder
     groups = {name: b.group_of(name) for name in b.storages}
     lowered.body = Fusion(groups).fused(lowered.body)
     contract(lowered.body, b.storages)
-    return Prepared(lowered, function)
+    if not any(map(leaves_of, lowered.results)):
+        raise NotCovered("a result without numbers")
+    types = [getattr(result, "type", None) for result in function.block.results]
+    wrapped = partial(wrapper, lowered, types, len(function.params))
+    wrapped(function.name)  # raises NotCovered for results that cannot be made
+    return Prepared(lowered, function, wrapped)
 
 
 def write(prepared: Prepared, name: str) -> Loops:
@@ -69,91 +77,49 @@ def write(prepared: Prepared, name: str) -> Loops:
     for line in lowered.head:
         writer.lines.append(f"    {line}")
     writer.write(lowered.body, "    ")
-    leaves = [writer.printer.expr(e) for r in lowered.results for e in _results(r)]
+    leaves = [writer.printer.expr(_expression(leaf)) for r in lowered.results
+              for leaf in leaves_of(r)]  # fmt: skip
     writer.lines.append(f"    return {', '.join(leaves)}{',' if len(leaves) == 1 else ''}")
     return Loops(name, "\n".join(writer.lines) + "\n", writer.line_map, prepared, called)
 
 
-def _results(rep: Rep) -> list[Any]:
-    from srcad.backends.numba.loops import Load
-
-    if isinstance(rep, Parts):
-        return [e for one in rep.items for e in _results(one)]
-    if isinstance(rep, Array):
-        assert rep.storage is not None
-        return [Load(rep.storage)]
-    assert isinstance(rep, Number)
-    return [rep.expr]
+def _expression(leaf: Rep) -> Expr:
+    """Return the expression of a number or array that is returned."""
+    if isinstance(leaf, Array):
+        assert leaf.storage is not None
+        return Load(leaf.storage)
+    assert isinstance(leaf, Number)
+    return leaf.expr
 
 
 # --------------------------------------------------------------------------------- running
-def load(loops: Loops, label: str) -> Callable[..., Any]:
-    """Compile the loops with Numba, and return what is called with the function's arguments."""
-    from srcad.backends.numba import kernels
+def load(
+    loops: Loops, label: str, options: Numba = DEFAULT, *, measures: bool = False
+) -> Callable[..., Any]:
+    """Return what is called with the function's arguments; it compiles when it is first called."""
+    prepared = loops.prepared
+    folder = options.cache or os.environ.get(VARIABLE)
+    inner = private(os.fspath(folder)) if folder else None
 
-    kernel = kernels.compiled(loops.text, loops.name, loops.prepared.lowered.parameters)
-    return runner(loops, kernel, label)
+    def compile_loops() -> Callable[..., Any]:
+        made: Callable[..., Any] = kernels().compiled(
+            loops.text, loops.name, prepared.lowered.parameters, inner
+        )
+        return made
 
+    def numpy_code() -> Callable[..., Any]:
+        return load_numpy(write_numpy(prepared.function, loops.name), label)
 
-def runner(loops: Loops, kernel: Callable[..., Any], label: str) -> Callable[..., Any]:
-    """Return a function of the derivative's arguments around a compiled one."""
-    from srcad.backends.numba.kernels import Deopt
-
-    lowered = loops.prepared.lowered
-    function = loops.prepared.function
-    fetch = [_fetch(p.path, p.type) for p in lowered.parameters]
-    types = [getattr(r, "type", None) for r in function.block.results]
-    pack = [_pack(rep, type_) for rep, type_ in zip(lowered.results, types, strict=True)]
-    state: list[Callable[..., Any] | None] = [None]
-
-    def numpy_form() -> Callable[..., Any]:
-        if state[0] is None:
-            state[0] = load_numpy(write_numpy(function, loops.name), label)
-        return state[0]
-
-    def run(*arguments: Any) -> Any:
-        try:
-            found = iter(kernel(*[one(arguments) for one in fetch]))
-        except (Deopt, TypeError):
-            return numpy_form()(*arguments)
-        results = [one(found) for one in pack]
-        return results[0] if len(results) == 1 else tuple(results)
-
-    run.numpy_form = numpy_form  # type: ignore[attr-defined]
-    return run
+    switch = Switch(loops.name, compile_loops, numpy_code, options, measures)
+    return switch.wrapped(prepared.wrapper(loops.name), loops.text, label)
 
 
-def _fetch(path: tuple[int, ...], type_: Numeric) -> Callable[[Any], Any]:
-    (first, *rest) = path
-    is_array = type_.shape != ()
-    is_zero_d = type_.form in ("array", "any") and not is_array
-
-    def fetch(arguments: Any) -> Any:
-        found = arguments[first]
-        for k in rest:
-            found = found[k]
-        if is_array:
-            return found if found.flags.carray else np.array(found, order="C")
-        return found[()] if is_zero_d and isinstance(found, np.ndarray) else found
-
-    return fetch
+def configure(options: Numba) -> Backend:
+    """Return the backend with these options."""
+    return replace(BACKEND, load=partial(load, options=options), is_strict=options.strict)
 
 
-def _pack(rep: Rep, type_: Any) -> Callable[[Any], Any]:
-    if isinstance(rep, Parts):
-        items = getattr(type_, "items", (None,) * len(rep.items))
-        parts = [_pack(one, t) for one, t in zip(rep.items, items, strict=True)]
-        return lambda found: tuple([one(found) for one in parts])
-    if isinstance(rep, Array):
-        return next
-    assert isinstance(rep, Number)
-    form = type_.form if isinstance(type_, Numeric) else "any"
-    if form == "python" or rep.dtype.kind != "f":
-        return next
-    if form == "array":
-        return lambda found: np.array(next(found), rep.dtype)
-    return lambda found: rep.dtype.type(next(found))
-
-
-BACKEND = Backend("numba", prepare, write, load)
-_unused = NotCovered
+BACKEND = Backend("numba", prepare, write, load, configure, warns=False)
+AUTO = Backend(
+    "auto", prepare, write, partial(load, options=Numba(wait=False), measures=True), warns=False
+)

@@ -1,19 +1,47 @@
-"""Compiling the text of loops with Numba."""
+"""Compiling the text of loops with Numba, and keeping what was compiled in a folder.
+
+A folder has one module per text, ``<hash>.py``, and Numba's files for it.  The hash is that of
+everything the machine code depends on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import importlib
+import importlib.util
+import math
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
+import llvmlite
+import llvmlite.binding
 import numba
 import numpy as np
+from numba.core.errors import NumbaError
 
+from srcad.backends.interface import NotCovered
 from srcad.backends.numba import functions
 from srcad.backends.numba.deopt import Deopt
 from srcad.backends.numba.lowering import Parameter
+from srcad.startup.locks import importing
+
+LINEAR = ("cholesky", "solve", "solve_lower", "inverse", "lower_inverse", "determinant")
+_LAPACK = "srcad.backends.numba.lapack"  # needs SciPy
+_OPTIONS: Mapping[str, Any] = {"error_model": "numpy"}
+# A defect of the text, or something that Numba does not support, shows as one of these.
+_FAILURES = (
+    NumbaError, ArithmeticError, AssertionError, AttributeError, ImportError, LookupError,
+    RuntimeError, TypeError, ValueError,
+)  # fmt: skip
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def grown(storage: Any) -> Any:
     """Return a longer copy of a list that is full."""
     longer = np.empty((2 * storage.shape[0], *storage.shape[1:]), storage.dtype)
@@ -21,27 +49,49 @@ def grown(storage: Any) -> Any:
     return longer
 
 
-@numba.njit(forceinline=True)
+@numba.njit(forceinline=True)  # type: ignore[untyped-decorator]
 def square(x: Any) -> Any:
     """Return ``x * x``."""
     return x * x
 
 
-LINEAR = ("cholesky", "solve", "solve_lower", "inverse", "lower_inverse", "determinant")
+def compiled(
+    text: str, name: str, parameters: Sequence[Parameter], folder: str | None = None
+) -> Callable[..., Any]:
+    """Return the compiled function of a text, for parameters of these types.
+
+    Parameters
+    ----------
+    text, name : str
+        The definition of a function, and its name.
+    parameters : sequence of Parameter
+        Its parameters.
+    folder : str, optional
+        Where compiled code is kept for other processes.
+
+    Raises
+    ------
+    NotCovered
+        Numba does not compile it.
+    """
+    try:
+        signature = tuple(_numba_type(p) for p in parameters)
+        function = None if folder is None else _kept(text, name, folder)
+        if function is not None:
+            return _made(numba.njit(signature, cache=True, **_OPTIONS)(function))
+        code = compile(text, f"<srcad numba {name}>", "exec", dont_inherit=True)
+        space = {k: getattr(importlib.import_module(m), k) for k, m in _homes(code).items()}
+        space.update(np=np, numba=numba, math=math)
+        exec(code, space)
+        return _made(numba.njit(signature, **_OPTIONS)(space[name]))
+    except _FAILURES as error:
+        (first, *_) = str(error).strip().splitlines() or [""]
+        raise NotCovered(f"loops that Numba does not compile: {first}") from error
 
 
-def compiled(text: str, name: str, parameters: Sequence[Parameter]) -> Callable[..., Any]:
-    """Return the compiled function of a text, for parameters of these types."""
-    space = {key: value for key, value in vars(functions).items() if not key.startswith("_")}
-    if any(f"{name}(" in text for name in LINEAR):
-        from srcad.backends.numba import lapack
-
-        space.update((name, getattr(lapack, name)) for name in LINEAR)
-    space.update(np=np, numba=numba, math=__import__("math"), Deopt=Deopt, grown=grown,
-                 square=square)  # fmt: skip
-    exec(compile(text, f"<srcad numba {name}>", "exec"), space)
-    signature = tuple(_numba_type(p) for p in parameters)
-    return numba.njit(signature, error_model="numpy")(space[name])  # type: ignore[no-any-return]
+def _made(dispatcher: Any) -> Callable[..., Any]:
+    found: Callable[..., Any] = dispatcher
+    return found
 
 
 def _numba_type(parameter: Parameter) -> Any:
@@ -49,3 +99,79 @@ def _numba_type(parameter: Parameter) -> Any:
     if parameter.type.shape == ():
         return dtype
     return numba.types.Array(dtype, len(parameter.type.shape or ()), "C")
+
+
+def _homes(code: CodeType) -> dict[str, str]:
+    """Return the modules of srcad that define the names that a code uses."""
+    own = {"Deopt": Deopt.__module__, "grown": __name__, "square": __name__}
+    own.update(dict.fromkeys(LINEAR, _LAPACK))
+    public = {name for name in vars(functions) if not name.startswith("_")}
+    own.update(dict.fromkeys(public - {"np", "math", "numba"}, functions.__name__))
+    return {name: own[name] for name in sorted(set(_names(code))) if name in own}
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+# ------------------------------------------------------------------------- the folder
+def _kept(text: str, name: str, folder: str) -> Callable[..., Any] | None:
+    """Return the function of a text as a module in a folder; None if nothing can be written."""
+    whole = _module_text(text, name)
+    key = hashlib.sha256("\n".join((whole, *_versions())).encode()).hexdigest()
+    place = os.path.join(folder, f"{key}.py")
+    try:
+        if not os.path.exists(place):
+            _write(place, whole)
+        with open(place, encoding="utf-8") as file:
+            if file.read() != whole:
+                return None
+    except OSError:
+        return None
+    found: Callable[..., Any] = getattr(_imported(f"srcad_kernel_{key}", place), name)
+    return found
+
+
+def _module_text(text: str, name: str) -> str:
+    homes = _homes(compile(text, name, "exec", dont_inherit=True))
+    lines = [f"from {module} import {one}" for one, module in homes.items()]
+    return "\n".join(["import math", "import numba", "import numpy as np", *lines, "", text])
+
+
+@lru_cache(maxsize=1)
+def _versions() -> tuple[str, ...]:
+    """Return everything but the text that machine code depends on."""
+    files = [functions.__file__, __file__, os.path.join(os.path.dirname(__file__), "lapack.py")]
+    texts = []
+    for path in files:
+        with open(path, "rb") as file:
+            texts.append(hashlib.sha256(file.read()).hexdigest())
+    cpu = llvmlite.binding.get_host_cpu_name()
+    libraries = (numba.__version__, np.__version__, llvmlite.__version__)
+    return (*texts, *libraries, platform.python_version(), cpu)
+
+
+def _write(place: str, text: str) -> None:
+    """Write a file that appears as a whole."""
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(place), suffix=".tmp")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(temporary, place)
+
+
+def _imported(name: str, place: str) -> Any:
+    """Import a module by its path; Numba looks it up by its name."""
+    known = sys.modules.get(name)
+    if known is not None:
+        return known
+    spec = importlib.util.spec_from_file_location(name, place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with importing:
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return module

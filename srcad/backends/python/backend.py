@@ -64,7 +64,7 @@ def _run(
     exec(code, namespace)
     function = namespace[name]
     assert isinstance(function, FunctionType)
-    _register(code.co_filename, text, function)
+    register_text(code.co_filename, text, function)
     register(function, line_map)
     return function
 
@@ -75,11 +75,15 @@ def _run(
 def generated_parts(function: Any) -> tuple[Any, ...]:
     """Return the arguments of `reloaded` for a generated function; modules are named.
 
+    Of a compiled function these are the arguments for its NumPy form.
+
     Raises
     ------
     TypeError
         It is no generated function: a derivative with effects is evaluated if it is checked.
     """
+    numpy_form = getattr(function, "numpy_form", None)
+    function = function if numpy_form is None else numpy_form()
     if not isinstance(function, FunctionType):
         raise on_purpose(TypeError("cannot pickle a pullback that is evaluated op by op"))
     space, file = function.__globals__, function.__code__.co_filename
@@ -112,7 +116,8 @@ def _compiled(text: str, file: str) -> CodeType:
     return compile(text, file, "exec", dont_inherit=True)
 
 
-def _register(filename: str, text: str, function: FunctionType) -> None:
+def register_text(filename: str, text: str, function: FunctionType) -> None:
+    """Show a text in tracebacks and debuggers as long as the function lives."""
     with _lock:
         while _unused:
             linecache.cache.pop(_unused.pop(), None)

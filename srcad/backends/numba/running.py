@@ -1,0 +1,375 @@
+"""Calling compiled functions: the wrapper around a kernel, and the NumPy code behind it.
+
+A kernel takes arrays in C order and numbers, and returns numbers and arrays.  The wrapper is
+generated: it takes the arguments of the derivative, and makes its results::
+
+    def grad_f(a0, a1):
+        if kernel is not None and (handling() is quiet.handling or is_quiet()):
+            try:
+                r0, r1 = kernel(a0, a1)
+            except refusals as error:
+                refused(error)
+            else:
+                if failures:
+                    failures.clear()
+                return (r0, float64(r1))
+        return numpy(a0, a1)
+
+Numba raises TypeError for arrays in another order: from then on copies in C order are passed.
+``kernel`` is None until Numba has compiled, and if the NumPy code is to run for good.  ``numpy``
+is a method of `Switch` until that is decided.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import threading
+import time
+import warnings
+import zlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numpy._core import umath
+
+from srcad.arguments.options import Numba
+from srcad.backends.interface import NotCovered
+from srcad.backends.numba.deopt import Deopt
+from srcad.backends.numba.lowering import Lowered, Parameter
+from srcad.backends.numba.representations import Array, Known, Number, Parts, Rep
+from srcad.backends.python.backend import register_text
+from srcad.errors import BackendWarning, NotCompiledError
+from srcad.startup.identifiers import printable
+from srcad.startup.locks import importing, lock
+from srcad.startup.records import dataclass, field
+from srcad.types.numeric import Numeric
+from srcad.types.structures import ListOf, TupleOf
+
+Run = Callable[..., Any]
+
+LARGEST = 2**53  # integers from here on go to the NumPy code: index arithmetic might overflow
+MOST_FAILURES = 3  # in a row: a kernel that raises leaks the arrays that it has made
+WORTH = 0.5  # seconds in the NumPy code after which ``backend="auto"`` compiles
+REFUSALS = (Deopt, TypeError, OverflowError)
+
+_NUMBERS = (
+    "float64", "float32", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+)  # fmt: skip
+_COMPILING = lock(5)  # Numba compiles one function at a time
+_LOUD = frozenset({"raise", "call", "print", "log"})
+# Where NumPy keeps what `np.geterr` tells; were it elsewhere, that would be asked at each call.
+_handling: Callable[[], Any] = getattr(getattr(umath, "_extobj_contextvar", None), "get", object)
+
+
+# ------------------------------------------------------------------------- the wrapper
+def wrapper(lowered: Lowered, types: Sequence[Any], count: int, name: str) -> str:
+    """Return the text of the function that calls a kernel.
+
+    Parameters
+    ----------
+    lowered : Lowered
+        The function as loop nests.
+    types : sequence of Type or None
+        The types of its results.
+    count : int
+        How many arguments the derivative has.
+    name : str
+        Its name.
+    """
+    arguments = ", ".join(f"a{k}" for k in range(count))
+    leaves = [leaf for rep in lowered.results for leaf in leaves_of(rep)]
+    names = [f"r{k}" for k in range(len(leaves))]
+    found = iter(names)
+    packed = [_packed(r, t, found) for r, t in zip(lowered.results, types, strict=True)]
+    result = packed[0] if len(packed) == 1 else _tuple(packed)
+    fetched = ", ".join(_fetched(p) for p in lowered.parameters)
+    tests = ["kernel is not None", "(handling() is quiet.handling or is_quiet())"]
+    tests += [
+        f"-{LARGEST} < {_path(p)} < {LARGEST}"
+        for p in lowered.parameters
+        if p.type.shape == () and p.type.dtype is not None and p.type.dtype.kind in "iu"
+    ]
+    lines = [
+        f"def {name}({arguments}):",
+        f"    if {' and '.join(tests)}:",
+        "        try:",
+        f"            {', '.join(names)}{',' if len(names) == 1 else ''} = kernel({fetched})",
+        "        except refusals as error:",
+        "            refused(error)",
+        "        else:",
+        "            if failures:",
+        "                failures.clear()",
+        f"            return {result}",
+        f"    return numpy({arguments})",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def leaves_of(rep: Rep) -> list[Rep]:
+    """Return the numbers and arrays of a result, in the order in which a kernel returns them."""
+    if isinstance(rep, Parts):
+        return [leaf for one in rep.items for leaf in leaves_of(one)]
+    return [] if isinstance(rep, Known) else [rep]
+
+
+def _path(parameter: Parameter) -> str:
+    first, *rest = parameter.path
+    return f"a{first}{''.join(f'[{key!r}]' for key in rest)}"
+
+
+def _fetched(parameter: Parameter) -> str:
+    """Return the expression of an argument of a kernel."""
+    path = _path(parameter)
+    if parameter.type.form == "array" and parameter.type.shape == ():
+        return f"{path}[()]"
+    if parameter.type.form == "any" and parameter.type.shape == ():
+        return f"({path}[()] if type({path}) is ndarray else {path})"
+    return path
+
+
+def _packed(rep: Rep, type_: Any, names: Any) -> str:
+    """Return the expression of a result."""
+    if isinstance(rep, Known):
+        if rep.value is None or isinstance(rep.value, str | bool):
+            return repr(rep.value)
+        raise NotCovered("a result that is an object")
+    if isinstance(rep, Parts):
+        return _packed_parts(rep, type_, names)
+    name = next(names)
+    if isinstance(rep, Array):
+        return str(name)
+    assert isinstance(rep, Number)
+    form = type_.form if isinstance(type_, Numeric) else "any"
+    if form == "array":
+        return f'array({name}, "{rep.dtype.name}")'
+    if form == "python" or (form == "any" and rep.dtype.kind != "f"):
+        return str(name)
+    return f"{rep.dtype.name.replace('bool', 'bool_')}({name})"
+
+
+def _packed_parts(rep: Parts, type_: Any, names: Any) -> str:
+    items: Sequence[Any] = [None] * len(rep.items)
+    if isinstance(type_, ListOf):
+        items = [type_.item] * len(rep.items)
+    elif isinstance(type_, TupleOf):
+        items = type_.items
+    packed = [_packed(one, t, names) for one, t in zip(rep.items, items, strict=True)]
+    cls = list if isinstance(type_, ListOf) else getattr(type_, "cls", tuple)
+    if cls is list:
+        return f"[{', '.join(packed)}]"
+    if cls is dict and isinstance(type_, TupleOf) and type_.keys is not None:
+        pairs = zip(type_.keys, packed, strict=True)
+        if all(isinstance(key, str | int) for key in type_.keys):
+            return f"{{{', '.join(f'{key!r}: {value}' for key, value in pairs)}}}"
+    if cls is not tuple:
+        raise NotCovered("a result that is an object")
+    return _tuple(packed)
+
+
+def _tuple(items: Sequence[str]) -> str:
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+# ------------------------------------------------------------------------- NumPy's settings
+@dataclass
+class _Quiet:
+    """How NumPy was set when it was last found to call and raise nothing."""
+
+    handling: Any = None
+
+
+_quiet = _Quiet()
+
+
+def is_quiet() -> bool:
+    """Return True if NumPy is not told to raise, to call or to print.
+
+    Compiled code does none of that.
+    """
+    if not _LOUD.isdisjoint(np.geterr().values()):
+        return False
+    _quiet.handling = _handling()
+    return True
+
+
+# ------------------------------------------------------------------------- what runs
+@dataclass(eq=False)
+class Switch:
+    """Decides what a wrapper runs: a kernel, or the NumPy code.
+
+    Attributes
+    ----------
+    name : str
+        The name of the generated function.
+    compile : callable
+        ``compile()`` returns the kernel.
+    load_numpy : callable
+        ``load_numpy()`` returns the NumPy code.
+    options : Numba
+        How it is compiled.
+    measures : bool
+        Whether it is compiled only when the NumPy code has taken some time.
+    """
+
+    name: str
+    compile: Callable[[], Run]
+    load_numpy: Callable[[], Run]
+    options: Numba
+    measures: bool = False
+    space: dict[str, Any] = field(default_factory=dict)
+    lock: Any = field(default_factory=lock)
+    failures: list[None] = field(default_factory=list)
+    why_numpy: str = ""
+    is_started: bool = False
+    spent: float = 0.0
+    copies: bool = False
+    made: Run | None = None
+
+    def wrapped(self, text: str, shown: str, label: str) -> FunctionType:
+        """Return the function of a wrapper's text; its shown text are the loops."""
+        file = f"<srcad numba {printable(label or self.name)} {zlib.crc32(shown.encode()):08x}>"
+        tree: Any = ast.parse(text)
+        for node in ast.walk(tree):
+            vars(node).update(dict.fromkeys(vars(node).keys() & {"lineno", "end_lineno"}, 1))
+        self.space = self._namespace()
+        exec(compile(tree, file, "exec", dont_inherit=True), self.space)
+        run = self.space[self.name]
+        assert isinstance(run, FunctionType)
+        register_text(file, shown, run)
+        run.__dict__["numpy_form"] = self.numpy_form
+        run.__dict__["runs_on"] = self.runs_on
+        return run
+
+    def _namespace(self) -> dict[str, Any]:
+        return {
+            "__name__": "srcad.generated",
+            "kernel": None,
+            "numpy": self._measured if self.measures else self._first,
+            "handling": _handling,
+            "quiet": _quiet,
+            "is_quiet": is_quiet,
+            "refusals": REFUSALS,
+            "refused": self._refused,
+            "failures": self.failures,
+            "array": np.array,
+            "ndarray": np.ndarray,
+            "bool_": np.bool_,
+            **{name: getattr(np, name) for name in _NUMBERS},
+        }
+
+    def numpy_form(self) -> Run:
+        """Return the NumPy code."""
+        if self.made is None:
+            with self.lock:
+                if self.made is None:
+                    self.made = self.load_numpy()
+        return self.made
+
+    def runs_on(self) -> str:
+        """Return what runs, for the user."""
+        if self.why_numpy:
+            return f"numpy: {self.why_numpy}"
+        if self.space["kernel"] is None and (self.measures or not self.options.wait):
+            return "numpy: not compiled yet"
+        return "numba"
+
+    # --------------------------------------------------------------------- before it is decided
+    def _first(self, *arguments: Any) -> Any:
+        """Compile, or start a thread that does, and run."""
+        if not is_quiet():
+            return self.numpy_form()(*arguments)
+        if self.options.wait:
+            with self.lock:
+                if not self.is_started:
+                    self.is_started = True
+                    self._compile()
+            self._raise_or_warn()
+            self.space["numpy"] = self.numpy_later
+            return self.space[self.name](*arguments)
+        self._start()
+        return self.numpy_form()(*arguments)
+
+    def numpy_later(self, *arguments: Any) -> Any:
+        """Load the NumPy code when it is first needed, and run it."""
+        self.space["numpy"] = run = self.numpy_form()
+        return run(*arguments)
+
+    def _measured(self, *arguments: Any) -> Any:
+        """Run the NumPy code, and start to compile if it has taken long enough."""
+        start = time.perf_counter()
+        try:
+            return self.numpy_form()(*arguments)
+        finally:
+            self.spent += time.perf_counter() - start
+            if self.spent >= WORTH:
+                self._start()
+
+    def _start(self) -> None:
+        """Compile in a thread, once."""
+        with self.lock:
+            if self.is_started:
+                return
+            self.is_started = True
+            self.space["numpy"] = self.numpy_form()
+        threading.Thread(target=self._compile, name="srcad numba", daemon=True).start()
+
+    def _warned(self, *arguments: Any) -> Any:
+        """Report once that it was not compiled, and run the NumPy code."""
+        self.space["numpy"] = run = self.numpy_form()
+        self._raise_or_warn()
+        return run(*arguments)
+
+    def _compile(self) -> None:
+        try:
+            with _COMPILING:
+                kernel = self.compile()
+        except NotCovered as found:
+            if not self.options.wait and not self.measures:
+                self.space["numpy"] = self._warned
+            self.why_numpy = found.reason
+        else:
+            self.space["kernel"] = kernel
+
+    def _raise_or_warn(self) -> None:
+        if not self.why_numpy or self.measures:
+            return
+        if self.options.strict:
+            raise NotCompiledError(
+                f"{self.name!r} is not compiled", why=f"{self.why_numpy}.", help="backend='numpy'"
+            )
+        warnings.warn(
+            f"{self.name!r} runs on NumPy: {self.why_numpy}", BackendWarning, stacklevel=2
+        )
+
+    # --------------------------------------------------------------------- after a failure
+    def _refused(self, error: BaseException) -> None:
+        """Note that a kernel has not served a call; after some of these it is not used again."""
+        kernel = self.space["kernel"]
+        if isinstance(error, TypeError) and not self.copies and kernel is not None:
+            self.copies = True
+            self.space["kernel"] = partial(_with_copies, kernel)
+            return
+        self.failures.append(None)
+        if len(self.failures) >= MOST_FAILURES:
+            self.why_numpy = "the compiled code did not serve the arguments of several calls"
+            self.space["kernel"] = None
+
+
+def _with_copies(kernel: Run, *arguments: Any) -> Any:
+    """Call a kernel with copies of the arrays that are not in C order, aligned and writable."""
+    return kernel(
+        *[
+            np.array(a, order="C") if isinstance(a, np.ndarray) and not a.flags.carray else a
+            for a in arguments
+        ]
+    )
+
+
+def kernels() -> Any:
+    """Return the module that imports Numba."""
+    with importing:
+        return importlib.import_module("srcad.backends.numba.kernels")

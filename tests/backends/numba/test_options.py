@@ -1,0 +1,395 @@
+"""The compiled backend as users ask for it: options, what falls back, and the cache on disk."""
+
+import copy
+import importlib.util
+import os
+import pickle
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import cloudpickle
+import numpy as np
+import pytest
+
+import srcad
+from srcad.errors import NonFiniteError, NotCompiledError, OptionError
+
+ROOT = Path(__file__).resolve().parents[3]
+HAS_NUMBA = importlib.util.find_spec("numba") is not None
+needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason="needs the extra: pip install '.[numba]'")
+X = np.linspace(-1.0, 1.0, 5)
+
+
+def smooth(x, scale):
+    return np.sum(np.tanh(scale * x) ** 2)
+
+
+def spectrum(x):
+    return np.sum(np.abs(np.fft.fft(x)) ** 2)
+
+
+def kernel_of(gradient):
+    return gradient._newest().run.__globals__["kernel"]
+
+
+# ------------------------------------------------------------------------------- options
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"strict": 1}, "strict is True or False"),
+        ({"wait": None}, "wait is True or False"),
+        ({"cache": 3}, "cache is a folder"),
+        ({"parallel": True}, "not available yet"),
+    ],
+)
+def test_option_of_invalid_value_rejected(options, said):
+    with pytest.raises(OptionError, match=said):
+        srcad.Numba(**options)
+
+
+@needs_numba
+def test_name_and_default_options_share_compilations():
+    named, given = srcad.grad(smooth, backend="numba"), srcad.grad(smooth, backend=srcad.Numba())
+    strict = srcad.grad(smooth, backend=srcad.Numba(strict=True))
+
+    named(X, 2.0)
+
+    assert given.cache_info().compilations == 1
+    assert strict.cache_info().compilations == 0
+
+
+@needs_numba
+@pytest.mark.parametrize("mode", [srcad.grad, srcad.value_and_grad, srcad.jacobian, srcad.hessian,
+                                  srcad.elementwise_grad, srcad.jacfwd, srcad.jacrev])  # fmt: skip
+def test_every_mode_accepts_options(mode):
+    here = mode(smooth, backend=srcad.Numba(strict=False))
+
+    assert here.request.backend == srcad.Numba()
+    assert mode(smooth, backend="numba").request == here.request
+
+
+@needs_numba
+def test_decorated_function_uses_compiled_backend():
+    decorated = srcad.differentiate(backend=srcad.Numba())(smooth)
+
+    y, back = decorated.pullback(X, 2.0)
+
+    np.testing.assert_allclose(y, smooth(X, 2.0), rtol=1e-14)
+    np.testing.assert_allclose(back(1.0)[0], srcad.grad(smooth)(X, 2.0), rtol=1e-13)
+
+
+def test_backend_without_numba_raises_import_error(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+    for ask in (srcad.grad, srcad.hvp, srcad.differentiate):
+        for backend in ("numba", srcad.Numba()):
+            with pytest.raises(ImportError, match=r"pip install 'srcad\[numba\]'"):
+                ask(smooth, backend=backend)
+
+
+def test_automatic_backend_without_numba_runs_numpy(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    gradient = srcad.grad(lambda x: np.sum(x * x), backend="auto")
+
+    assert gradient(X).tolist() == (2 * X).tolist()
+    assert gradient.inspect(X).backend == "numpy: no Numba"
+
+
+def test_importing_srcad_does_not_import_numba():
+    code = "import sys, srcad; srcad.grad(lambda x: x); print('numba' in sys.modules)"
+
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT,
+                         check=True)  # fmt: skip
+
+    assert run.stdout.strip() == "False"
+
+
+# ------------------------------------------------------------------------------- results
+@needs_numba
+def test_compiled_gradient_equals_numpy_gradient():
+    compiled = srcad.value_and_grad(smooth, wrt=(0, 1), backend="numba")
+
+    found, expected = compiled(X, 2.0), srcad.value_and_grad(smooth, wrt=(0, 1))(X, 2.0)
+
+    assert compiled.inspect(X, 2.0).backend == "numba"
+    assert "for i in range(" in compiled.source
+    assert [type(v) for v in (found[0], *found[1])] == [type(v) for v in (expected[0], *expected[1])]
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-13)
+    for one, other in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
+@needs_numba
+def test_source_lines_name_lines_of_user():
+    gradient = srcad.grad(smooth, backend="numba")
+    gradient(X, 2.0)
+
+    shown = gradient.inspect(X, 2.0)
+
+    assert "# return np.sum(np.tanh(scale * x) ** 2)" in gradient.source
+    assert smooth.__code__.co_firstlineno + 1 in shown.line_map.values()
+
+
+@needs_numba
+def test_inspection_shows_both_compiled_halves():
+    shown = srcad.differentiate(backend="numba")(smooth).inspect(X, 2.0)
+
+    assert "for i in range(" in shown.primal_source
+    assert "for i in range(" in shown.adjoint_source
+    assert "runs on numba" in repr(shown)
+
+
+@needs_numba
+def test_arrays_in_other_order_are_served():
+    gradient = srcad.grad(smooth, wrt="scale", backend="numba")
+    gradient(np.ones((2, 3)), 2.0)
+    strided = np.linspace(0, 1, 12).reshape(3, 4).T[::2]
+    readonly = np.ones((2, 3))
+    readonly.flags.writeable = False
+
+    for x in (strided, strided, readonly, np.asfortranarray(np.ones((2, 3)))):
+        expected = srcad.grad(smooth, wrt="scale")(x, 2.0)
+        np.testing.assert_allclose(gradient(x, 2.0), expected, rtol=1e-13)
+    assert kernel_of(gradient) is not None
+
+
+@needs_numba
+def test_large_integer_runs_on_numpy():
+    def f(x, n):
+        return np.sum(x) * n
+
+    gradient = srcad.grad(f, backend="numba")
+
+    assert gradient(X, 2).tolist() == [2.0] * 5
+    assert gradient(X, 2**60).tolist() == [2.0**60] * 5
+    assert gradient(X, 2**70).tolist() == [2.0**70] * 5
+
+
+@needs_numba
+def test_user_error_raised_once_with_user_line():
+    def f(x, k):
+        return x[k] * x[k]
+
+    gradient = srcad.grad(f, backend="numba")
+    gradient(X, 1)
+
+    with pytest.raises(IndexError) as found:
+        gradient(X, 7)
+
+    assert found.value.__context__ is None
+    assert [note.count("x[k] * x[k]") for note in found.value.__notes__] == [1]
+
+
+@needs_numba
+def test_kernel_that_refuses_repeatedly_is_not_used_again():
+    def f(x, k):
+        return x[k] * x[k]
+
+    gradient = srcad.grad(f, backend="numba")
+    gradient(X, 1)
+
+    for _ in range(3):
+        with pytest.raises(IndexError):
+            gradient(X, 7)
+
+    assert kernel_of(gradient) is None
+    assert gradient.inspect(X, 1).backend.startswith("numpy: the compiled code did not serve")
+    assert gradient(X, 1).tolist() == srcad.grad(f)(X, 1).tolist()
+
+
+@needs_numba
+def test_numpy_code_runs_where_numpy_raises():
+    gradient = srcad.grad(lambda x: np.sum(np.exp(x)), backend="numba")
+
+    assert np.isinf(gradient(np.array([1e4]))).all()
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        gradient(np.array([1e4]))
+
+
+# ------------------------------------------------------------------------------- not covered
+@needs_numba
+def test_uncovered_function_runs_on_numpy_and_warns_once():
+    gradient = srcad.grad(spectrum, backend="numba")
+
+    with pytest.warns(srcad.BackendWarning, match=r"runs on NumPy: .*test_options.py:\d+") as found:
+        value = gradient(X)
+        gradient(X.reshape(1, 5))
+
+    assert len(found) == 1
+    assert value.tolist() == srcad.grad(spectrum)(X).tolist()
+    assert "np.fft.fft(" in gradient.source
+    assert gradient.inspect(X).backend.startswith("numpy: ")
+
+
+@needs_numba
+def test_strict_backend_refuses_uncovered_function():
+    gradient = srcad.grad(spectrum, backend=srcad.Numba(strict=True))
+
+    with pytest.raises(NotCompiledError, match=r"the derivative of 'spectrum' is not compiled"):
+        gradient(X)
+    with pytest.raises(NotCompiledError, match=r"(?s)test_options.py.*\^.*strict=True"):
+        gradient(X)
+
+
+@needs_numba
+def test_checked_values_run_on_numpy():
+    gradient = srcad.grad(lambda x: np.sum(np.log(x)), check_finite=True, backend="numba")
+
+    with pytest.warns(srcad.BackendWarning, match="check_finite=True"):
+        gradient(np.ones(2))
+
+    with np.errstate(all="ignore"), pytest.raises(NonFiniteError):
+        gradient(np.zeros(2))
+
+
+@needs_numba
+def test_hook_runs_on_numpy():
+    seen = []
+
+    def f(x):
+        return np.sum(srcad.hook(x, lambda bar: seen.append(bar) or bar) ** 2)
+
+    gradient = srcad.grad(f, backend="numba")
+
+    with pytest.warns(srcad.BackendWarning):
+        gradient(X)
+
+    assert len(seen) == 1
+    assert gradient.inspect(X).backend.startswith("numpy: ")
+
+
+@needs_numba
+def test_compiled_derivative_is_exported_as_numpy_code(tmp_path):
+    file = tmp_path / "slope.py"
+
+    srcad.grad(smooth, backend="numba").export(file, X, 2.0)
+
+    assert "np.tanh(" in file.read_text()
+
+
+# ------------------------------------------------------------------------------- copies
+@needs_numba
+def test_compiled_derivative_pickles_and_copies():
+    gradient = srcad.grad(smooth, backend=srcad.Numba(strict=True))
+    expected = gradient(X, 2.0)
+
+    for same in (pickle.loads(pickle.dumps(gradient)), copy.deepcopy(gradient),
+                 cloudpickle.loads(cloudpickle.dumps(gradient))):  # fmt: skip
+        assert same.request == gradient.request
+        assert same(X, 2.0).tolist() == expected.tolist()
+
+
+@needs_numba
+def test_compiled_pullback_is_pickled_as_numpy_code():
+    _, back = srcad.differentiate(backend="numba")(smooth).pullback(X, 2.0)
+
+    same = pickle.loads(pickle.dumps(back))
+
+    np.testing.assert_allclose(same(1.0)[0], back(1.0)[0], rtol=1e-13)
+    assert not hasattr(same._adjoint, "numpy_form")
+
+
+# ------------------------------------------------------------------------------- later
+def until(condition):
+    end = time.monotonic() + 60.0
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+@needs_numba
+def test_background_compilation_replaces_numpy_code():
+    gradient = srcad.grad(smooth, backend=srcad.Numba(wait=False))
+
+    first = gradient(X, 2.0)
+
+    assert until(lambda: kernel_of(gradient) is not None)
+    assert gradient.inspect(X, 2.0).backend == "numba"
+    np.testing.assert_allclose(gradient(X, 2.0), first, rtol=1e-13)
+
+
+@needs_numba
+def test_failed_background_compilation_warns_at_next_call(monkeypatch):
+    from srcad.backends.interface import NotCovered
+    from srcad.backends.numba import kernels
+
+    def fails(*_):
+        raise NotCovered("a defect")
+
+    monkeypatch.setattr(kernels, "compiled", fails)
+    gradient = srcad.grad(lambda x: np.sum(x * x), backend=srcad.Numba(wait=False))
+
+    gradient(X)
+
+    assert until(lambda: gradient.inspect(X).backend == "numpy: a defect")
+    with pytest.warns(srcad.BackendWarning, match="a defect"):
+        gradient(X)
+    assert gradient(X).tolist() == (2 * X).tolist()
+
+
+@needs_numba
+def test_automatic_backend_compiles_after_enough_time(monkeypatch):
+    from srcad.backends.numba import running
+
+    monkeypatch.setattr(running, "WORTH", 0.01)
+
+    def f(x):
+        return np.sum(np.exp(x) * x)
+
+    gradient, x = srcad.grad(f, backend="auto"), np.linspace(0, 1, 1000)
+
+    first = gradient(x)
+    assert gradient.inspect(x).backend == "numpy: not compiled yet"
+    assert until(lambda: gradient(x) is not None and kernel_of(gradient) is not None)
+
+    assert gradient.inspect(x).backend == "numba"
+    np.testing.assert_allclose(gradient(x), first, rtol=1e-13)
+
+
+@needs_numba
+def test_automatic_backend_does_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", srcad.BackendWarning)
+        gradient = srcad.grad(spectrum, backend="auto")
+
+        assert gradient(X).tolist() == srcad.grad(spectrum)(X).tolist()
+
+
+# ------------------------------------------------------------------------------- on disk
+PROGRAM = """
+import sys
+import numpy as np
+import srcad
+from tests.backends.numba.test_options import X, kernel_of, smooth
+gradient = srcad.grad(smooth, backend=srcad.Numba(strict=True))
+print(gradient(X, 2.0).tobytes().hex(), sum(kernel_of(gradient).stats.cache_hits.values()))
+"""
+
+
+@needs_numba
+def test_second_process_loads_compiled_code(tmp_path):
+    folder = tmp_path / "kept"
+    env = {**os.environ, "SRCAD_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)}
+    gradient = srcad.grad(smooth, backend=srcad.Numba(cache=folder))
+    expected = gradient(X, 2.0)
+
+    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, cwd=ROOT,
+                         env=env, check=True)  # fmt: skip
+
+    assert not kernel_of(gradient).stats.cache_hits
+    assert run.stdout.split() == [expected.tobytes().hex(), "1"]
+
+
+@needs_numba
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_cache_in_writable_folder_is_refused(tmp_path):
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o777)
+    gradient = srcad.grad(smooth, backend=srcad.Numba(cache=folder))
+
+    with pytest.raises(OptionError, match="other users may write"):
+        gradient(X, 2.0)
