@@ -36,6 +36,7 @@ class Prepared:
     lowered: Lowered
     function: Function
     wrapper: Callable[[str], str]
+    objects: dict[Any, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +62,10 @@ def prepare(function: Function) -> Prepared:
     if not any(map(leaves_of, lowered.results)):
         raise NotCovered("a result without numbers")
     types = [getattr(result, "type", None) for result in function.block.results]
-    wrapped = partial(wrapper, lowered, types, len(function.params))
+    objects: dict[Any, str] = {}
+    wrapped = partial(wrapper, lowered, types, len(function.params), objects)
     wrapped(function.name)  # raises NotCovered for results that cannot be made
-    return Prepared(lowered, function, wrapped)
+    return Prepared(lowered, function, wrapped, objects)
 
 
 def write(prepared: Prepared, name: str) -> Loops:
@@ -110,7 +112,7 @@ def load(
     def numpy_code() -> Callable[..., Any]:
         return load_numpy(write_numpy(prepared.function, loops.name), label)
 
-    switch = Switch(loops.name, compile_loops, numpy_code, options, measures)
+    switch = Switch(loops.name, compile_loops, numpy_code, options, measures, prepared.objects)
     return switch.wrapped(prepared.wrapper(loops.name), loops.text, label)
 
 

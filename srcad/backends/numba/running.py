@@ -40,7 +40,17 @@ from srcad.arguments.options import Numba
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba.deopt import Deopt
 from srcad.backends.numba.lowering import Lowered, Parameter
-from srcad.backends.numba.representations import Array, Known, Number, Parts, Rep
+from srcad.backends.numba.loops import Dim
+from srcad.backends.numba.representations import (
+    Array,
+    Items,
+    Known,
+    Number,
+    Parts,
+    Rep,
+    of_storage,
+)
+from srcad.ir.primitives import build_record
 from srcad.backends.python.backend import register_text
 from srcad.errors import BackendWarning, NotCompiledError
 from srcad.startup.identifiers import printable
@@ -66,7 +76,9 @@ _handling: Callable[[], Any] = getattr(getattr(umath, "_extobj_contextvar", None
 
 
 # ------------------------------------------------------------------------- the wrapper
-def wrapper(lowered: Lowered, types: Sequence[Any], count: int, name: str) -> str:
+def wrapper(
+    lowered: Lowered, types: Sequence[Any], count: int, objects: dict[Any, str], name: str
+) -> str:
     """Return the text of the function that calls a kernel.
 
     Parameters
@@ -77,6 +89,8 @@ def wrapper(lowered: Lowered, types: Sequence[Any], count: int, name: str) -> st
         The types of its results.
     count : int
         How many arguments the derivative has.
+    objects : dict
+        The names of the classes of its results; it is filled.
     name : str
         Its name.
     """
@@ -84,7 +98,7 @@ def wrapper(lowered: Lowered, types: Sequence[Any], count: int, name: str) -> st
     leaves = [leaf for rep in lowered.results for leaf in leaves_of(rep)]
     names = [f"r{k}" for k in range(len(leaves))]
     found = iter(names)
-    packed = [_packed(r, t, found) for r, t in zip(lowered.results, types, strict=True)]
+    packed = [_packed(r, t, found, objects) for r, t in zip(lowered.results, types, strict=True)]
     result = packed[0] if len(packed) == 1 else _tuple(packed)
     fetched = ", ".join(_fetched(p) for p in lowered.parameters)
     tests = ["kernel is not None", "(handling() is quiet.handling or is_quiet())"]
@@ -113,12 +127,26 @@ def leaves_of(rep: Rep) -> list[Rep]:
     """Return the numbers and arrays of a result, in the order in which a kernel returns them."""
     if isinstance(rep, Parts):
         return [leaf for one in rep.items for leaf in leaves_of(one)]
+    if isinstance(rep, Items):
+        (column,) = rep.columns
+        assert rep.count is not None
+        return [of_storage(column.storage, (Dim(rep.count),), column.dtype)]
     return [] if isinstance(rep, Known) else [rep]
 
 
 def _path(parameter: Parameter) -> str:
-    first, *rest = parameter.path
-    return f"a{first}{''.join(f'[{key!r}]' for key in rest)}"
+    (_, first), *rest = parameter.path
+    text = f"a{first}"
+    for kind, key in rest:
+        if kind == "list":
+            text = f"array({text}, {parameter.type.dtype.name})"  # type: ignore[union-attr]
+        elif kind == "field":
+            text += f".{key}"
+        elif isinstance(key, str | int) and type(key) in (str, int):
+            text += f"[{key!r}]"
+        else:
+            raise NotCovered("a dict whose keys are neither strings nor integers")
+    return text
 
 
 def _fetched(parameter: Parameter) -> str:
@@ -131,15 +159,17 @@ def _fetched(parameter: Parameter) -> str:
     return path
 
 
-def _packed(rep: Rep, type_: Any, names: Any) -> str:
+def _packed(rep: Rep, type_: Any, names: Any, objects: dict[Any, str]) -> str:
     """Return the expression of a result."""
     if isinstance(rep, Known):
         if rep.value is None or isinstance(rep.value, str | bool):
             return repr(rep.value)
         raise NotCovered("a result that is an object")
     if isinstance(rep, Parts):
-        return _packed_parts(rep, type_, names)
+        return _packed_parts(rep, type_, names, objects)
     name = next(names)
+    if isinstance(rep, Items):
+        return f"{name}.tolist()"
     if isinstance(rep, Array):
         return str(name)
     assert isinstance(rep, Number)
@@ -151,20 +181,24 @@ def _packed(rep: Rep, type_: Any, names: Any) -> str:
     return f"{rep.dtype.name.replace('bool', 'bool_')}({name})"
 
 
-def _packed_parts(rep: Parts, type_: Any, names: Any) -> str:
+def _packed_parts(rep: Parts, type_: Any, names: Any, objects: dict[Any, str]) -> str:
     items: Sequence[Any] = [None] * len(rep.items)
     if isinstance(type_, ListOf):
         items = [type_.item] * len(rep.items)
     elif isinstance(type_, TupleOf):
         items = type_.items
-    packed = [_packed(one, t, names) for one, t in zip(rep.items, items, strict=True)]
+    packed = [_packed(one, t, names, objects) for one, t in zip(rep.items, items, strict=True)]
     cls = list if isinstance(type_, ListOf) else getattr(type_, "cls", tuple)
     if cls is list:
         return f"[{', '.join(packed)}]"
-    if cls is dict and isinstance(type_, TupleOf) and type_.keys is not None:
-        pairs = zip(type_.keys, packed, strict=True)
-        if all(isinstance(key, str | int) for key in type_.keys):
+    if isinstance(type_, TupleOf) and type_.keys is not None:
+        if cls is dict and all(type(key) in (str, int) for key in type_.keys):
+            pairs = zip(type_.keys, packed, strict=True)
             return f"{{{', '.join(f'{key!r}: {value}' for key, value in pairs)}}}"
+        if cls is not dict:
+            space = objects.setdefault(cls, f"class_{len(objects)}")
+            keys = ", ".join(map(repr, type_.keys))
+            return f"record({space}, ({keys},), {', '.join(packed)})"
     if cls is not tuple:
         raise NotCovered("a result that is an object")
     return _tuple(packed)
@@ -220,6 +254,7 @@ class Switch:
     load_numpy: Callable[[], Run]
     options: Numba
     measures: bool = False
+    objects: dict[Any, str] = field(default_factory=dict)
     space: dict[str, Any] = field(default_factory=dict)
     lock: Any = field(default_factory=lock)
     failures: list[None] = field(default_factory=list)
@@ -256,6 +291,8 @@ class Switch:
             "refused": self._refused,
             "failures": self.failures,
             "array": np.array,
+            "record": build_record,
+            **{name: cls for cls, name in self.objects.items()},
             "ndarray": np.ndarray,
             "bool_": np.bool_,
             **{name: getattr(np, name) for name in _NUMBERS},
