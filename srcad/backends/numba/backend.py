@@ -79,8 +79,9 @@ def write(prepared: Prepared, name: str) -> Loops:
     for line in lowered.head:
         writer.lines.append(f"    {line}")
     writer.write(lowered.body, "    ")
-    leaves = [writer.printer.expr(_expression(leaf)) for r in lowered.results
-              for leaf in leaves_of(r)]  # fmt: skip
+    leaves = [
+        writer.printer.expr(_expression(leaf)) for r in lowered.results for leaf in leaves_of(r)
+    ]
     writer.lines.append(f"    return {', '.join(leaves)}{',' if len(leaves) == 1 else ''}")
     return Loops(name, "\n".join(writer.lines) + "\n", writer.line_map, prepared, called)
 

@@ -9,18 +9,17 @@ import numpy as np
 
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba.loops import (
-    ONE,
     ZERO,
     Access,
     Affine,
     Apply,
     Assign,
+    Constant,
     Dim,
     Expr,
     Guard,
     Integer,
     Lines,
-    Literal_,
     Load,
     Nest,
     Node,
@@ -28,9 +27,9 @@ from srcad.backends.numba.loops import (
     Storage,
     defined_in,
     has_axis,
+    loads,
     named,
     names_of,
-    loads,
     same_dim,
     whole,
 )
@@ -132,8 +131,15 @@ class Builder:
         """Add a statement."""
         self.body.append(node)
 
-    def assign(self, expr: Expr, dtype: DType, hint: object, *, may_be_python: bool = False,
-               extent: Extent | None = None) -> Number:  # fmt: skip
+    def assign(
+        self,
+        expr: Expr,
+        dtype: DType,
+        hint: object,
+        *,
+        may_be_python: bool = False,
+        extent: Extent | None = None,
+    ) -> Number:
         """Bind a name to a number, and return it."""
         name = self.fresh(hint)
         self.level[name] = len(self.bodies) - 1
@@ -151,7 +157,7 @@ class Builder:
 
     def guard_always(self) -> None:
         """Raise `Deopt`, wherever this place is reached."""
-        self.emit(Guard(Literal_("True"), self.where))
+        self.emit(Guard(Constant("True"), self.where))
 
     def _is_carried(self, test: Expr) -> bool:
         """Return True if a test reads a variable that may change before the next one like it."""
@@ -191,9 +197,12 @@ class Builder:
             self.emit(node)
 
     def filled(
-        self, dims: Sequence[Dim], entry: Callable[[tuple[Affine, ...]], Expr], dtype: DType,
+        self,
+        dims: Sequence[Dim],
+        entry: Callable[[tuple[Affine, ...]], Expr],
+        dtype: DType,
         hint: object,
-    ) -> Array:  # fmt: skip
+    ) -> Array:
         """Return a new array, computed entry by entry."""
         made = self.storage(hint, dims, dtype)
         self.nest(dims, lambda i: [Assign(made.name, i, entry(i), "=", self.where)])
@@ -218,8 +227,13 @@ class Builder:
         """Return a new array of zeros."""
         return self.filled(dims, lambda _: zero_of(dtype), dtype, hint)
 
-    def call(self, line: str, reads: Sequence[str], result: Storage | None = None,
-             defines: Sequence[str] = ()) -> None:  # fmt: skip
+    def call(
+        self,
+        line: str,
+        reads: Sequence[str],
+        result: Storage | None = None,
+        defines: Sequence[str] = (),
+    ) -> None:
         """Add a call of a library: it reads whole storages, and makes the one of its result."""
         touched = [Access(name, "read", None) for name in reads]
         if result is not None:
@@ -304,10 +318,16 @@ class Builder:
 
     # -------------------------------------------------------------------------- elementwise
     def elementwise(
-        self, make: Callable[[list[Expr]], Expr], operands: Sequence[Rep], dtype: DType,
-        hint: object, *, may_be_python: bool = False, extent: Extent | None = None,
+        self,
+        make: Callable[[list[Expr]], Expr],
+        operands: Sequence[Rep],
+        dtype: DType,
+        hint: object,
+        *,
+        may_be_python: bool = False,
+        extent: Extent | None = None,
         into: Array | None = None,
-    ) -> Number | Array:  # fmt: skip
+    ) -> Number | Array:
         """Return the result of an operation that acts entry by entry.
 
         With `into`, an array of the shape of the result, it is written there.
@@ -315,12 +335,12 @@ class Builder:
         arrays = [rep for rep in operands if isinstance(rep, Array)]
         if not arrays:
             exprs = [self.entry(rep, (), ()) for rep in operands]
-            return self.assign(make(exprs), dtype, hint, may_be_python=may_be_python,
-                               extent=extent)  # fmt: skip
+            return self.assign(make(exprs), dtype, hint, may_be_python=may_be_python, extent=extent)
         dims = self.broadcast(operands)
         if into is None and not any(has_axis(rep.entry) for rep in arrays):
-            one = self.assign(make([self.entry(r, axes(len(dims)), dims) for r in operands]),
-                              dtype, hint)  # fmt: skip
+            one = self.assign(
+                make([self.entry(r, axes(len(dims)), dims) for r in operands]), dtype, hint
+            )
             return Array(one.expr, dims, dtype)
         if into is None:
             return self.filled(
@@ -404,7 +424,9 @@ def may_leave(node: Node) -> bool:
 
 def zero_of(dtype: DType) -> Expr:
     """Return the zero of a dtype as it is written."""
-    return {"f": Literal_("0.0"), "i": Integer(ZERO), "b": Literal_("False")}[dtype.kind]
+    if dtype.kind == "i":
+        return Integer(ZERO)
+    return Constant("0.0" if dtype.kind == "f" else "False")
 
 
 def converted(expr: Expr, of: DType, to: DType) -> Expr:
@@ -412,7 +434,7 @@ def converted(expr: Expr, of: DType, to: DType) -> Expr:
     if of == to:
         return expr
     if to == FLOAT64:
-        return expr if of == FLOAT32 and False else Apply("np.float64", (expr,))
+        return Apply("np.float64", (expr,))
     if to == FLOAT32:
         return Apply("np.float32", (expr,))
     if to == INT64 and of.kind in "iub":
@@ -433,7 +455,7 @@ def covered_dtype(dtype: Any) -> DType:
     """
     if dtype is None:
         raise NotCovered("a value of a dtype that is not known before the call")
-    found = np.dtype(dtype)
+    found: DType = np.dtype(dtype)
     if found not in (FLOAT64, FLOAT32, INT64, BOOL) or not found.isnative:
         raise NotCovered(f"a value of dtype {found}")
     return found
@@ -445,4 +467,3 @@ def is_read(name: str, node: Node) -> bool:
 
 
 __all__ = ["Builder", "converted", "covered_dtype", "integer", "loads", "names_of", "zero_of"]
-_ = ONE

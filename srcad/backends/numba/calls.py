@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -11,21 +10,22 @@ import numpy as np
 
 from srcad import runtime
 from srcad.backends.interface import NotCovered
-from srcad.backends.numba import elementwise, indexing, reductions
+from srcad.backends.numba import elementwise, indexing, layouts, reductions
 from srcad.backends.numba.builder import Builder, converted, covered_dtype, zero_of
-from srcad.backends.numba.elementwise import dtype_of, in_dtype, result_dtype
+from srcad.backends.numba.elementwise import in_dtype
 from srcad.backends.numba.loops import (
     ONE,
     ZERO,
     Affine,
     Apply,
     Assign,
+    Constant,
     Dim,
     Expr,
     Integer,
-    Literal_,
     Load,
     named,
+    same_dim,
     whole,
 )
 from srcad.backends.numba.representations import (
@@ -39,14 +39,13 @@ from srcad.backends.numba.representations import (
     Parts,
     Rep,
     at,
-    axes,
     integer,
     of_storage,
 )
-from srcad.ir import primitives as P
-from srcad.ir.core import Arg, Call, Const, Display
+from srcad.ir import primitives
+from srcad.ir.core import Arg, Call, Const
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import constant_extent
+from srcad.types.sizes import Extent, constant_extent
 from srcad.types.structures import TupleOf
 
 Options = dict[str, Any]
@@ -54,7 +53,7 @@ Options = dict[str, Any]
 
 # --------------------------------------------------------------------------- structures
 def shape(low: Any, op: Call) -> Rep:
-    """``x.shape``."""
+    """Lower ``x.shape``."""
     rep = low.rep(op.args[0])
     if isinstance(rep, Number):
         return Parts(())
@@ -83,12 +82,12 @@ def build_tuple(low: Any, op: Call) -> Rep:
 
 def build_dict(low: Any, op: Call) -> Rep:
     """Return a dict or a record of known parts."""
-    first = 1 if op.target is P.build_dict else 2
+    first = 1 if op.target is primitives.build_dict else 2
     return Parts(tuple(low.rep(arg) for arg in op.args[first:]))
 
 
 def added(low: Any, op: Call) -> Rep:
-    """``sum(items)``: one after another."""
+    """Lower ``sum(items)``: one after another."""
     b: Builder = low.builder
     rep = low.rep(op.args[0])
     start: Rep = low.rep(op.args[1]) if len(op.args) > 1 else integer(0)
@@ -105,14 +104,16 @@ def added(low: Any, op: Call) -> Rep:
         b.level[name] = len(b.bodies) - 1
         b.emit(Assign(name, (), in_dtype(start, start.expr, rep.dtype), "=", b.where))
         entry = rep.entry
-        b.nest(rep.dims, lambda i: [Assign(name, (), Apply("+", (Load(name), at(entry, i))), "=",
-                                           b.where)])  # fmt: skip
+        b.nest(
+            rep.dims,
+            lambda i: [Assign(name, (), Apply("+", (Load(name), at(entry, i))), "=", b.where)],
+        )
         return Number(Load(name), rep.dtype, True)
     raise NotCovered("a sum of arrays or objects", op.where)
 
 
 def norm(low: Any, op: Call) -> Rep:
-    """``np.linalg.norm(x)``: the root of the sum of squares, of all entries or along an axis."""
+    """Lower ``np.linalg.norm(x)``: the root of the sum of squares."""
     b: Builder = low.builder
     rep = low.rep(op.args[0])
     options = low.options(op, ("ord", "axis", "keepdims"), start=1)
@@ -123,15 +124,23 @@ def norm(low: Any, op: Call) -> Rep:
     if options.get("ord") not in ((None, 2) if is_vector else (None, "fro")):
         raise NotCovered("a norm of another order", op.where)
     squares = reductions.reduced(
-        b, rep.dims, lambda i: Apply("square", (at(rep.entry, i),)),
-        reductions.axes_of(len(rep.dims), axis), "add_any_order", zero_of(FLOAT64), FLOAT64,
-        "total", keepdims=keepdims)  # fmt: skip
-    return b.elementwise(lambda e: Apply("np.sqrt", tuple(e)), [squares], FLOAT64,
-                         op.result.hint or "norm")  # fmt: skip
+        b,
+        rep.dims,
+        lambda i: Apply("square", (at(rep.entry, i),)),
+        reductions.axes_of(len(rep.dims), axis),
+        "add_any_order",
+        zero_of(FLOAT64),
+        FLOAT64,
+        "total",
+        keepdims=keepdims,
+    )
+    return b.elementwise(
+        lambda e: Apply("np.sqrt", tuple(e)), [squares], FLOAT64, op.result.hint or "norm"
+    )
 
 
 def take(low: Any, op: Call) -> Rep:
-    """``np.take(x, indices, axis)``."""
+    """Lower ``np.take(x, indices, axis)``."""
     b: Builder = low.builder
     rep, index = low.rep(op.args[0]), indexing.items_of(low, op.args[1])
     options = low.options(op, ("axis",), start=2)
@@ -144,13 +153,13 @@ def take(low: Any, op: Call) -> Rep:
 
 
 def raised(low: Any, op: Call) -> Rep:
-    """``raise error``: the NumPy text raises it."""
+    """Lower ``raise error``: the NumPy text raises it."""
     low.builder.guard_always()
     return Known(None)
 
 
 def length(low: Any, op: Call) -> Rep:
-    """``len(x)``."""
+    """Lower ``len(x)``."""
     rep = low.rep(op.args[0])
     if isinstance(rep, Parts):
         return integer(len(rep.items), constant_extent(len(rep.items)))
@@ -162,7 +171,7 @@ def length(low: Any, op: Call) -> Rep:
 
 
 def size(low: Any, op: Call) -> Rep:
-    """``np.size(x)``, ``np.size(x, axis)``."""
+    """Lower ``np.size(x)``, ``np.size(x, axis)``."""
     rep = low.rep(op.args[0])
     if not isinstance(rep, Array):
         return integer(1)
@@ -174,7 +183,7 @@ def size(low: Any, op: Call) -> Rep:
 
 
 def rank(low: Any, op: Call) -> Rep:
-    """``np.ndim(x)``."""
+    """Lower ``np.ndim(x)``."""
     rep = low.rep(op.args[0])
     return integer(len(rep.dims) if isinstance(rep, Array) else 0)
 
@@ -185,20 +194,20 @@ def same_value(low: Any, op: Call) -> Rep:
 
 
 def _is(low: Any, op: Call) -> Rep:
-    """``a is None``."""
+    """Lower ``a is None``."""
     left, right = (low.rep(arg) for arg in op.args)
     type_ = getattr(op.args[0], "type", None)
     if isinstance(right, Known) and right.value is None:
         if isinstance(left, Known) and left.value is None:
-            return Number(Literal_("True"), BOOL)
+            return Number(Constant("True"), BOOL)
         if isinstance(left, Number | Array | Parts) and isinstance(type_, Numeric | TupleOf):
-            return Number(Literal_("False"), BOOL)
+            return Number(Constant("False"), BOOL)
     raise NotCovered("a comparison of objects", op.where)
 
 
 # ----------------------------------------------------------------------------- reading
 def getitem(low: Any, op: Call) -> Rep:
-    """``x[index]``."""
+    """Lower ``x[index]``."""
     rep = low.rep(op.args[0])
     b: Builder = low.builder
     if isinstance(rep, Parts):
@@ -221,12 +230,12 @@ def getitem(low: Any, op: Call) -> Rep:
 
 
 def updated(low: Any, op: Call) -> Rep:
-    """``x[index] = value``."""
+    """Lower ``x[index] = value``."""
     return _stored(low, op, "=")
 
 
 def add_at(low: Any, op: Call) -> Rep:
-    """``x[index] += value``."""
+    """Lower ``x[index] += value``."""
     return _stored(low, op, "+=")
 
 
@@ -239,12 +248,13 @@ def _stored(low: Any, op: Call, how: str) -> Rep:
     if len(masks) == len(items) == 1 and isinstance(value, Number):
         return _masked(low, op, array, masks[0], value, how)
     items = low.with_places(array, items, None)
-    return indexing.store(low.builder, array, items, value, how, in_place=op.in_place,
-                          hint=op.result.hint)  # fmt: skip
+    return indexing.store(
+        low.builder, array, items, value, how, in_place=op.in_place, hint=op.result.hint
+    )
 
 
 def _masked(low: Any, op: Call, array: Array, mask: Array, value: Number, how: str) -> Rep:
-    """``x[mask] = number``."""
+    """Lower ``x[mask] = number``."""
     b: Builder = low.builder
     target = array if op.in_place and indexing._is_writable(b, array) else b.copied(array)
     for mine, other in zip(array.dims, mask.dims, strict=False):
@@ -265,11 +275,11 @@ def _masked(low: Any, op: Call, array: Array, mask: Array, value: Number, how: s
 
 # ----------------------------------------------------------------------------- creation
 def created(low: Any, op: Call) -> Rep:
-    """``np.zeros(shape)``, ``np.ones``, ``np.empty``, ``np.full``."""
+    """Lower ``np.zeros(shape)``, ``np.ones``, ``np.empty``, ``np.full``."""
     b: Builder = low.builder
     type_ = op.result.type
     fills = op.target is np.full
-    args = {name: arg for name, arg in op.kwargs}
+    args: dict[str, Any] = dict(op.kwargs)
     if set(args) - {"dtype", "shape", "fill_value"}:
         raise NotCovered("an array with options", op.where)
     dtype = covered_dtype(type_.dtype if isinstance(type_, Numeric) else None)
@@ -288,20 +298,25 @@ def _filled(b: Builder, op: Call, dims: tuple[Dim, ...], dtype: Any) -> Rep:
         made = b.storage(op.result.hint or "entries", dims, dtype)
         return of_storage(made.name, dims, dtype)
     if op.target in (np.ones, np.ones_like):
-        one: Expr = Integer(ONE) if dtype.kind == "i" else Literal_(
-            "1.0" if dtype.kind == "f" else "True")  # fmt: skip
+        one: Expr = (
+            Integer(ONE) if dtype.kind == "i" else Constant("1.0" if dtype.kind == "f" else "True")
+        )
         return b.filled(dims, lambda _: one, dtype, op.result.hint or "ones")
     return b.zeros(dims, dtype, op.result.hint or "zeros")
 
 
 def created_like(low: Any, op: Call) -> Rep:
-    """``np.zeros_like(x)`` and its kin."""
+    """Lower ``np.zeros_like(x)`` and its kin."""
     rep = low.rep(op.args[0])
     type_ = op.result.type
     if len(op.args) > 1 or any(name not in ("dtype",) for name, _ in op.kwargs):
         raise NotCovered("an array with options", op.where)
     if isinstance(rep, Number):
-        dtype = covered_dtype(type_.dtype) if isinstance(type_, Numeric) and type_.dtype is not None else rep.dtype  # noqa: E501
+        dtype = (
+            covered_dtype(type_.dtype)
+            if isinstance(type_, Numeric) and type_.dtype is not None
+            else rep.dtype
+        )
         if op.target not in (np.zeros_like, runtime.zero_cotangent):
             raise NotCovered("an array like a number", op.where)
         return Number(zero_of(dtype if dtype.kind == "f" else FLOAT64), dtype, True)
@@ -311,24 +326,24 @@ def created_like(low: Any, op: Call) -> Rep:
     if isinstance(type_, Numeric) and type_.dtype is not None:
         dtype = covered_dtype(type_.dtype)
     if op.target is runtime.zero_cotangent:
-        return low.builder.zeros(rep.dims, dtype if dtype.kind == "f" else FLOAT64,
-                                 op.result.hint or "zeros")  # fmt: skip
+        b: Builder = low.builder
+        return b.zeros(rep.dims, dtype if dtype.kind == "f" else FLOAT64, op.result.hint or "zeros")
     return _filled(low.builder, op, rep.dims, dtype)
 
 
 def eye(low: Any, op: Call) -> Rep:
-    """``np.eye(n)``."""
+    """Lower ``np.eye(n)``."""
     others = {name: low.known(arg) for name, arg in op.kwargs}
     if len(op.args) != 1 or others not in ({}, {"dtype": float}, {"dtype": np.dtype(float)}):
         raise NotCovered("np.eye with options", op.where)
     n = low.integer_of(op.args[0])
     dim = Dim(n, low.extent_of(op.args[0]))
     test = Apply("==", (Integer(named("@0")), Integer(named("@1"))))
-    return Array(Apply("if", (test, Literal_("1.0"), Literal_("0.0"))), (dim, dim), FLOAT64)
+    return Array(Apply("if", (test, Constant("1.0"), Constant("0.0"))), (dim, dim), FLOAT64)
 
 
 def arange(low: Any, op: Call) -> Rep:
-    """``np.arange(start, stop, step)``."""
+    """Lower ``np.arange(start, stop, step)``."""
     numbers = [low.rep(arg) for arg in op.args]
     type_ = op.result.type
     dtype = covered_dtype(type_.dtype if isinstance(type_, Numeric) else None)
@@ -357,7 +372,7 @@ def arange(low: Any, op: Call) -> Rep:
 def _float_range(low: Any, op: Call, numbers: list[Number], extent: Any) -> Rep:
     b: Builder = low.builder
     values = [in_dtype(n, n.expr, FLOAT64) for n in numbers]
-    zero, one = Literal_("0.0"), Literal_("1.0")
+    zero, one = Constant("0.0"), Constant("1.0")
     start, stop = (zero, values[0]) if len(values) == 1 else (values[0], values[1])
     step = values[2] if len(values) == 3 else one
     names = [b.assign(e, FLOAT64, h) for e, h in ((start, "start"), (stop, "stop"), (step, "step"))]
@@ -366,7 +381,7 @@ def _float_range(low: Any, op: Call, numbers: list[Number], extent: Any) -> Rep:
         b.guard(Apply("==", (step, zero)))
     steps = Apply("/", (Apply("-", (stop, start)), step))
     size = b.assign(Apply("np.ceil", (steps,)), FLOAT64, "size")
-    b.guard(Apply("not", (Apply("<", (size.expr, Literal_("2.0**40"))),)))
+    b.guard(Apply("not", (Apply("<", (size.expr, Constant("2.0**40"))),)))
     count = b.named_value(Apply("max", (Apply("int", (size.expr,)), Integer(ZERO))), "n")
     b.note(extent, count)
     apart = b.assign(Apply("-", (Apply("+", (start, step)), start)), FLOAT64, "step")
@@ -375,7 +390,7 @@ def _float_range(low: Any, op: Call, numbers: list[Number], extent: Any) -> Rep:
 
 
 def linspace(low: Any, op: Call) -> Rep:
-    """``np.linspace(start, stop, n)`` of numbers."""
+    """Lower ``np.linspace(start, stop, n)`` of numbers."""
     b: Builder = low.builder
     if op.kwargs or not 2 <= len(op.args) <= 3:
         raise NotCovered("np.linspace with options", op.where)
@@ -400,7 +415,7 @@ def linspace(low: Any, op: Call) -> Rep:
 
 
 def array_of(low: Any, op: Call) -> Rep:
-    """``np.array([a, b, ...])`` of numbers or of equal arrays, and of an array."""
+    """Lower ``np.array([a, b, ...])`` of numbers or of equal arrays, and of an array."""
     b: Builder = low.builder
     if any(name not in ("dtype", "order") for name, _ in op.kwargs) or len(op.args) != 1:
         raise NotCovered("np.array with options", op.where)
@@ -408,24 +423,33 @@ def array_of(low: Any, op: Call) -> Rep:
     type_ = op.result.type
     dtype = covered_dtype(type_.dtype if isinstance(type_, Numeric) else None)
     if isinstance(rep, Array):
-        return b.filled(rep.dims, lambda i: in_dtype(rep, at(rep.entry, i), dtype), dtype,
-                        op.result.hint)  # fmt: skip
+        return b.filled(
+            rep.dims, lambda i: in_dtype(rep, at(rep.entry, i), dtype), dtype, op.result.hint
+        )
     if isinstance(rep, Number):
         return Number(in_dtype(rep, rep.expr, dtype), dtype, False)
     if isinstance(rep, Items):
-        return low.array_of_items(rep, dtype, op)
+        items: Array = low.array_of_items(rep, dtype, op)
+        return items
     if not isinstance(rep, Parts) or not rep.items:
         raise NotCovered("an array of a list", op.where)
     parts = _as_arrays(b, rep, dtype, op)
-    return _joined(b, [_with_first_axis(p) for p in parts], 0, dtype, op)
+    return _joined(b, [layouts.with_first_axis(p) for p in parts], 0, dtype, op)
 
 
 def _as_arrays(b: Builder, rep: Parts, dtype: Any, op: Call) -> list[Number | Array]:
     found: list[Number | Array] = []
     for one in rep.items:
         if isinstance(one, Parts):
-            found.append(_joined(b, [_with_first_axis(p) for p in _as_arrays(b, one, dtype, op)],
-                                 0, dtype, op))  # fmt: skip
+            found.append(
+                _joined(
+                    b,
+                    [layouts.with_first_axis(p) for p in _as_arrays(b, one, dtype, op)],
+                    0,
+                    dtype,
+                    op,
+                )
+            )
         elif isinstance(one, Number | Array):
             found.append(one)
         else:
@@ -433,58 +457,45 @@ def _as_arrays(b: Builder, rep: Parts, dtype: Any, op: Call) -> list[Number | Ar
     return found
 
 
-def _with_first_axis(rep: Number | Array) -> Array:
-    if isinstance(rep, Number):
-        return Array(rep.expr, (Dim(ONE, constant_extent(1)),), rep.dtype)
-    return indexing.expanded(rep, 0)
-
-
 def _joined(b: Builder, parts: list[Array], axis: int, dtype: Any, op: Call) -> Array:
     """Return arrays one behind another along an axis."""
     rank = len(parts[0].dims)
     if any(len(p.dims) != rank for p in parts):
         raise NotCovered("a join of arrays of several ranks", op.where)
-    for k in range(rank):
+    for k in [k for k in range(rank) if k != axis]:
         for p in parts[1:]:
-            if k != axis:
-                b.same(parts[0].dims[k], p.dims[k])
+            b.same(parts[0].dims[k], p.dims[k])
     total = ZERO
+    extent: Extent | None = constant_extent(0)
     for p in parts:
         total = total + p.dims[axis].size
-    dims = list(parts[0].dims)
-    extents = [p.dims[axis].extent for p in parts]
-    extent = extents[0]
-    for other in extents[1:]:
+        other = p.dims[axis].extent
         extent = None if extent is None or other is None else extent + other
+    dims = list(parts[0].dims)
     dims[axis] = Dim(total, extent)
     made = b.storage(op.result.hint or "joined", dims, dtype)
     start = ZERO
     for p in parts:
-
-        def inside(i: tuple[Affine, ...], p: Array = p, start: Affine = start) -> list[Any]:
-            place = tuple(one + start if k == axis else one for k, one in enumerate(i))
-            value = in_dtype(p, at(p.entry, i), dtype)
-            return [Assign(made.name, place, value, "=", b.where)]
-
-        if p.dims[axis].size == ONE:
-
-            def at_start(
-                i: tuple[Affine, ...], p: Array = p, start: Affine = start
-            ) -> list[Any]:
-                full = (*i[:axis], ZERO, *i[axis:])
-                place = (*i[:axis], start, *i[axis:])
-                value = in_dtype(p, at(p.entry, full), dtype)
-                return [Assign(made.name, place, value, "=", b.where)]
-
-            b.nest((*p.dims[:axis], *p.dims[axis + 1 :]), at_start)
-        else:
-            b.nest(p.dims, inside)
+        _put(b, made.name, p, axis, start, dtype)
         start = start + p.dims[axis].size
     return of_storage(made.name, tuple(dims), dtype)
 
 
+def _put(b: Builder, name: str, part: Array, axis: int, start: Affine, dtype: Any) -> None:
+    """Write an array into a storage, from a place on an axis on."""
+    is_one = part.dims[axis].size == ONE
+    dims = [d for k, d in enumerate(part.dims) if k != axis or not is_one]
+
+    def inside(i: tuple[Affine, ...]) -> list[Any]:
+        index = (*i[:axis], ZERO, *i[axis:]) if is_one else i
+        place = tuple(one + start if k == axis else one for k, one in enumerate(index))
+        return [Assign(name, place, in_dtype(part, at(part.entry, index), dtype), "=", b.where)]
+
+    b.nest(dims, inside)
+
+
 def concatenated(low: Any, op: Call) -> Rep:
-    """``np.concatenate(arrays, axis)``."""
+    """Lower ``np.concatenate(arrays, axis)``."""
     parts, axis, dtype = _parts_of(low, op)
     arrays = [p for p in parts if isinstance(p, Array)]
     if len(arrays) != len(parts):
@@ -493,20 +504,22 @@ def concatenated(low: Any, op: Call) -> Rep:
 
 
 def stacked(low: Any, op: Call) -> Rep:
-    """``np.stack(arrays, axis)``."""
+    """Lower ``np.stack(arrays, axis)``."""
     parts, axis, dtype = _parts_of(low, op)
     k = axis % (1 + max(len(p.dims) if isinstance(p, Array) else 0 for p in parts))
-    made = [_with_first_axis(p) if isinstance(p, Number) else indexing.expanded(p, k)
-            for p in parts]  # fmt: skip
+    made = [
+        layouts.with_first_axis(p) if isinstance(p, Number) else indexing.expanded(p, k)
+        for p in parts
+    ]
     return _joined(low.builder, made, k, dtype, op)
 
 
 def side_by_side(low: Any, op: Call) -> Rep:
-    """``np.hstack``, ``np.vstack``, ``np.column_stack``."""
+    """Lower ``np.hstack``, ``np.vstack``, ``np.column_stack``."""
     parts, _, dtype = _parts_of(low, op)
     arrays: list[Array] = []
     for p in parts:
-        one = _with_first_axis(p) if isinstance(p, Number) else p
+        one = layouts.with_first_axis(p) if isinstance(p, Number) else p
         if op.target is np.vstack and len(one.dims) == 1:
             one = indexing.expanded(one, 0)
         if op.target is np.column_stack and len(one.dims) == 1:
@@ -529,8 +542,8 @@ def _parts_of(low: Any, op: Call) -> tuple[list[Number | Array], int, Any]:
 
 
 def copied(low: Any, op: Call) -> Rep:
-    """``np.copy(x)``, ``x.astype(dtype)``, ``np.ascontiguousarray(x)``."""
-    rep = low.rep(op.args[0])
+    """Lower ``np.copy(x)``, ``x.astype(dtype)``, ``np.ascontiguousarray(x)``."""
+    rep: Rep = low.rep(op.args[0])
     if isinstance(rep, Parts | Items | Known):
         raise NotCovered("an array of a list", op.where)
     type_ = op.result.type
@@ -539,186 +552,57 @@ def copied(low: Any, op: Call) -> Rep:
         dtype = covered_dtype(type_.dtype)
     if isinstance(rep, Number):
         return Number(in_dtype(rep, rep.expr, dtype), dtype, rep.may_be_python, rep.extent)
+    b: Builder = low.builder
     is_same = op.target in (np.ascontiguousarray, np.asarray) and dtype == rep.dtype
-    if is_same and low.builder.is_whole(rep):
+    if is_same and b.is_whole(rep):
         return rep
-    return low.builder.filled(rep.dims, lambda i: in_dtype(rep, at(rep.entry, i), dtype), dtype,
-                              op.result.hint or "copy")  # fmt: skip
+    entry, hint = rep.entry, op.result.hint or "copy"
+    of = Number(entry, rep.dtype)
+    return b.filled(rep.dims, lambda i: in_dtype(of, at(entry, i), dtype), dtype, hint)
 
 
-# ------------------------------------------------------------------------------- layouts
-def layout(low: Any, op: Call) -> Rep:
-    """Transposes, flips, new axes: index arithmetic."""
-    rep = low.rep(op.args[0])
-    names = {np.transpose: ("axes",), np.swapaxes: ("axis1", "axis2"), np.flip: ("axis",),
-             np.expand_dims: ("axis",), np.squeeze: ("axis",), np.moveaxis: ("source",
-             "destination"), np.diag: ("k",), np.diagonal: ("offset", "axis1", "axis2"),
-             np.fliplr: (), np.flipud: (), np.atleast_1d: (), np.real: (), np.atleast_2d: (),
-             np.triu: ("k",), np.tril: ("k",), np.trace: ("offset",),
-             np.roll: ("shift", "axis")}[op.target]  # fmt: skip
-    options = low.options(op, names, start=1)
-    if op.target in (np.real,):
-        return rep  # type: ignore[no-any-return]
-    if isinstance(rep, Number) and op.target in (np.atleast_1d, np.expand_dims):
-        return _with_first_axis(rep)
-    if isinstance(rep, Number) and op.target in (np.transpose, np.squeeze):
-        return rep
-    if not isinstance(rep, Array):
-        raise NotCovered("the layout of a list", op.where)
-    n = len(rep.dims)
-    b: Builder = low.builder
-    match op.target:
-        case np.transpose:
-            order = options.get("axes")
-            order = range(n)[::-1] if order is None else [k % n for k in order]
-            return indexing.transposed(rep, list(order))
-        case np.swapaxes:
-            order = list(range(n))
-            one, two = options["axis1"] % n, options["axis2"] % n
-            order[one], order[two] = two, one
-            return indexing.transposed(rep, order)
-        case np.moveaxis:
-            source, target = options["source"], options["destination"]
-            if not isinstance(source, int) or not isinstance(target, int):
-                raise NotCovered("np.moveaxis of several axes", op.where)
-            order = [k for k in range(n) if k != source % n]
-            order.insert(target % n, source % n)
-            return indexing.transposed(rep, order)
-        case np.flip | np.fliplr | np.flipud:
-            axis = {np.fliplr: 1, np.flipud: 0}.get(op.target, options.get("axis"))
-            return indexing.flipped(rep, reductions.axes_of(n, axis))
-        case np.expand_dims:
-            axis = options["axis"]
-            places = sorted(k % (n + (len(axis) if isinstance(axis, tuple) else 1))
-                            for k in (axis if isinstance(axis, tuple) else (axis,)))  # fmt: skip
-            for k in places:
-                rep = indexing.expanded(rep, k)
-            return rep
-        case np.squeeze:
-            axis = options.get("axis")
-            if axis is None:
-                removed = [k for k in range(n) if b.is_one(rep.dims[k])]
-            else:
-                removed = list(reductions.axes_of(n, axis))
-                if not all(b.is_one(rep.dims[k]) for k in removed):
-                    raise NotCovered("np.squeeze of an axis that is not known to be 1", op.where)
-            return _as_number(b, indexing.without_axes(rep, removed), op)
-        case np.atleast_1d:
-            return rep
-        case np.atleast_2d:
-            return indexing.expanded(rep, 0) if n == 1 else rep
-        case np.diagonal:
-            if options.get("axis1", 0) or options.get("axis2", 1) != 1 or n != 2:
-                raise NotCovered("the diagonal of a stack", op.where)
-            return indexing.diagonal(rep, options.get("offset", 0) or 0, b)
-        case np.diag:
-            if options.get("k"):
-                raise NotCovered("a diagonal beside the main one", op.where)
-            if n == 2:
-                return b.copied(indexing.diagonal(rep, 0, b), op.result.hint)
-            test = Apply("==", (Integer(named("@0")), Integer(named("@1"))))
-            entry = Apply("if", (test, at(rep.entry, (named("@0"),)), zero_of(rep.dtype)))
-            return b.filled((rep.dims[0], rep.dims[0]), lambda i: at(entry, i), rep.dtype,
-                            op.result.hint)  # fmt: skip
-        case np.tril | np.triu:
-            k = options.get("k", 0) or 0
-            if n != 2:
-                raise NotCovered("a triangle of a stack", op.where)
-            symbol = "<=" if op.target is np.tril else ">="
-            test = Apply(symbol, (Integer(named("@1") - named("@0")), Integer(whole(k))))
-            entry = Apply("if", (test, rep.entry, zero_of(rep.dtype)))
-            return b.filled(rep.dims, lambda i: at(entry, i), rep.dtype, op.result.hint)
-        case np.trace:
-            if options.get("offset"):
-                raise NotCovered("a trace beside the main diagonal", op.where)
-            main = indexing.diagonal(rep, 0, b)
-            return reductions.reduced(b, main.dims, lambda i: at(main.entry, i), [0],
-                                      reductions.added(rep.dtype), zero_of(rep.dtype), rep.dtype,
-                                      op.result.hint or "total")  # fmt: skip
-        case np.roll:
-            shift, axis = options["shift"], options.get("axis")
-            if (axis is None and n != 1) or not isinstance(shift, int) or isinstance(axis, tuple):
-                raise NotCovered("np.roll over several axes", op.where)
-            return _rolled(b, rep, shift, 0 if axis is None else axis % n, op)
-    raise NotCovered(f"np.{op.target.__name__}", op.where)
-
-
-def _rolled(b: Builder, array: Array, shift: int, axis: int, op: Call) -> Array:
-    """Return the array rolled along an axis, as two slices behind each other."""
-    dim = array.dims[axis]
-    size = abs(shift)
-    if dim.size.terms:
-        b.guard(Apply("<", (Integer(dim.size), Integer(whole(size)))))
-    elif dim.size.constant < size:
-        raise NotCovered("np.roll by more than the length", op.where)
-    back = size if shift > 0 else None
-    first = dim.size - whole(size) if shift > 0 else whole(size)
-    second = whole(size) if shift > 0 else dim.size - whole(size)
-    del back
-
-    def part(start: Affine, length: Affine) -> Array:
-        places = list(axes(len(array.dims)))
-        places[axis] = places[axis] + start
-        dims = list(array.dims)
-        dims[axis] = Dim(length)
-        return Array(at(array.entry, tuple(places)), tuple(dims), array.dtype)
-
-    made = _joined(b, [part(first, dim.size - first), part(ZERO, first)], axis, array.dtype, op)
-    del second
-    dims = list(made.dims)
-    dims[axis] = dim
-    return Array(made.entry, tuple(dims), made.dtype)
-
-
-def _as_number(b: Builder, array: Array, op: Call) -> Rep:
-    return array if array.dims else b.assign(at(array.entry, ()), array.dtype, op.result.hint)
-
-
+# -------------------------------------------------------------------------------- shapes
 def reshaped(low: Any, op: Call) -> Rep:
-    """``np.reshape(x, shape)``, ``np.ravel(x)``: index arithmetic, or another shape of a storage."""
+    """Lower ``np.reshape(x, shape)``, ``np.ravel(x)``: indices, or another shape of a storage."""
     b: Builder = low.builder
     rep = low.rep(op.args[0])
-    type_ = op.result.type
-    if any(name not in ("shape",) for name, _ in op.kwargs):
-        raise NotCovered("np.reshape with an order", op.where)
     if isinstance(rep, Number):
-        if op.target is np.ravel:
-            return _with_first_axis(rep)
         rep = Array(rep.expr, (), rep.dtype)
-    if not isinstance(rep, Array):
-        raise NotCovered("np.reshape of a list", op.where)
-    dims: tuple[Dim, ...]
-    shape_ = type_.shape if isinstance(type_, Numeric) else None
-    if op.target is np.ravel:
-        if len(op.args) > 1:
-            raise NotCovered("np.ravel with an order", op.where)
-        if len(rep.dims) == 1:
-            return rep
-        size = b.size_of(rep.dims)
-        dims = (Dim(size, shape_[0] if shape_ else None),)
-        if shape_:
-            b.note(shape_[0], size)
-    else:
-        wanted = dict(op.kwargs).get("shape", op.args[1] if len(op.args) > 1 else None)
-        dims = _new_shape(low, rep, wanted, shape_, op)
+    options = dict(op.kwargs)
+    is_ravel = op.target is np.ravel
+    if not isinstance(rep, Array) or set(options) - {"shape"} or (is_ravel and len(op.args) > 1):
+        raise NotCovered("np.reshape of a list, or with an order", op.where)
+    if is_ravel and len(rep.dims) == 1:
+        return rep
+    wanted = options.get("shape", op.args[1] if len(op.args) > 1 else None)
+    dims = _raveled(b, rep, op) if is_ravel else _new_shape(low, rep, wanted, op)
     if not rep.dims or not dims:
         return _of_one(b, rep, dims, op)
     plain = _by_index(b, rep, dims)
-    if plain is not None:
-        return plain
+    return _in_shape(b, rep, dims, op) if plain is None else plain
+
+
+def _raveled(b: Builder, rep: Array, op: Call) -> tuple[Dim, ...]:
+    shape_ = op.result.type.shape if isinstance(op.result.type, Numeric) else None
+    size = b.size_of(rep.dims)
+    extent = shape_[0] if shape_ else None
+    b.note(extent, size)
+    return (Dim(size, extent),)
+
+
+def _in_shape(b: Builder, rep: Array, dims: tuple[Dim, ...], op: Call) -> Array:
+    """Return a storage in another shape, under another name."""
     source = b.whole(rep)
     assert source.storage is not None
     storage = b.storages[source.storage]
     storage.notes["whole"] = True
     made = b.storage(op.result.hint or "reshaped", dims, rep.dtype)
-    made.given = True
+    made.given, made.is_argument = True, storage.is_argument
     b.share(source.storage, made.name)
     sizes = ", ".join(str(d.size) for d in dims) + ("," if len(dims) == 1 else "")
     names = [n for d in dims for n in d.size.names]
-    b.call(f"{{{made.name}}} = {{{source.storage}}}.reshape(({sizes}))", [source.storage, *names],
-           made, defines=(made.name,))  # fmt: skip
-    if storage.is_argument:
-        made.is_argument = True
+    line = f"{{{made.name}}} = {{{source.storage}}}.reshape(({sizes}))"
+    b.call(line, [source.storage, *names], made, defines=(made.name,))
     return of_storage(made.name, dims, rep.dtype)
 
 
@@ -733,8 +617,9 @@ def _of_one(b: Builder, rep: Array, dims: tuple[Dim, ...], op: Call) -> Rep:
     return Array(entry, dims, rep.dtype)
 
 
-def _new_shape(low: Any, rep: Array, wanted: Arg | None, shape_: Any, op: Call) -> tuple[Dim, ...]:
+def _new_shape(low: Any, rep: Array, wanted: Arg | None, op: Call) -> tuple[Dim, ...]:
     b: Builder = low.builder
+    shape_ = op.result.type.shape if isinstance(op.result.type, Numeric) else None
     sizes = low.sizes_of(wanted)
     unknown = [k for k, s in enumerate(sizes) if not s.terms and s.constant == -1]
     total = b.size_of(rep.dims)
@@ -767,8 +652,6 @@ def _by_index(b: Builder, rep: Array, dims: tuple[Dim, ...]) -> Array | None:
     new = [k for k, d in enumerate(dims) if not b.is_one(d)]
     if len(old) != len(new):
         return None
-    from srcad.backends.numba.loops import same_dim
-
     if not all(same_dim(rep.dims[x], dims[y]) for x, y in zip(old, new, strict=True)):
         return None
     places = [ZERO] * len(rep.dims)
@@ -778,7 +661,7 @@ def _by_index(b: Builder, rep: Array, dims: tuple[Dim, ...]) -> Array | None:
 
 
 def broadcasted(low: Any, op: Call) -> Rep:
-    """``np.broadcast_to(x, shape)``."""
+    """Lower ``np.broadcast_to(x, shape)``."""
     rep = low.rep(op.args[0])
     dims = low.shape_of(op.args[1], op.result.type)
     if not isinstance(rep, Number | Array):
@@ -816,11 +699,19 @@ def unbroadcast(low: Any, op: Call) -> Rep:
             b.same(mine, wanted)
     if not over:
         return rep
-    result = reductions.reduced(b, rep.dims, lambda i: at(rep.entry, i), over,
-                                reductions.added(rep.dtype), zero_of(rep.dtype), rep.dtype,
-                                op.result.hint or "total", keepdims=True)  # fmt: skip
+    result = reductions.reduced(
+        b,
+        rep.dims,
+        lambda i: at(rep.entry, i),
+        over,
+        reductions.added(rep.dtype),
+        zero_of(rep.dtype),
+        rep.dtype,
+        op.result.hint or "total",
+        keepdims=True,
+    )
     assert isinstance(result, Array)
-    return _as_number(b, indexing.without_axes(result, list(range(extra))), op)
+    return layouts.as_number(b, indexing.without_axes(result, list(range(extra))), op)
 
 
 def triangle_test(low: Any, op: Call) -> Rep:
@@ -866,27 +757,31 @@ def table() -> Table:
     """Return the lowering of each callee that the backend covers."""
     found: Table = {t: _simple(f) for t, f in elementwise.table().items()}
     for target, (lowering, names) in reductions.OPTIONS.items():
-        pairs = lowering in (reductions.matrix_product, reductions.outer, reductions.inner,
-                             reductions.tensor_product)  # fmt: skip
+        pairs = lowering in (
+            reductions.matrix_product,
+            reductions.outer,
+            reductions.inner,
+            reductions.tensor_product,
+        )
         if lowering is reductions.tensor_product:
             names = ("axes",)
         found[target] = _with_options(lowering, names, 2 if pairs else 1)
     for targets, one in (
-        ((P.shape, np.shape), shape),
-        ((P.item, P.field), item),
-        ((P.build_tuple, P.build_list), build_tuple),
-        ((P.build_dict, P.build_record), build_dict),
+        ((primitives.shape, np.shape), shape),
+        ((primitives.item, primitives.field), item),
+        ((primitives.build_tuple, primitives.build_list), build_tuple),
+        ((primitives.build_dict, primitives.build_record), build_dict),
         ((sum,), added),
         ((np.linalg.norm,), norm),
         ((np.take,), take),
         ((len,), length),
         ((np.size,), size),
         ((np.ndim,), rank),
-        ((P.identity, P.stop), same_value),
-        ((P.is_,), _is),
+        ((primitives.identity, primitives.stop), same_value),
+        ((primitives.is_,), _is),
         ((operator.getitem,), getitem),
-        ((P.updated,), updated),
-        ((P.add_at, P.add_at_repeated), add_at),
+        ((primitives.updated,), updated),
+        ((primitives.add_at, primitives.add_at_repeated), add_at),
         ((np.zeros, np.ones, np.empty, np.full), created),
         ((np.zeros_like, np.ones_like, np.empty_like, runtime.zero_cotangent), created_like),
         ((np.eye, np.identity), eye),
@@ -897,9 +792,7 @@ def table() -> Table:
         ((np.stack,), stacked),
         ((np.hstack, np.vstack, np.column_stack), side_by_side),
         ((np.copy, np.ascontiguousarray, np.asarray), copied),
-        ((np.transpose, np.swapaxes, np.flip, np.expand_dims, np.squeeze, np.moveaxis, np.diag,
-          np.diagonal, np.fliplr, np.flipud, np.atleast_1d, np.atleast_2d, np.real, np.triu,
-          np.tril, np.trace, np.roll), layout),
+        ((np.real,), same_value),
         ((np.reshape, np.ravel), reshaped),
         ((np.broadcast_to,), broadcasted),
         ((runtime.unbroadcast,), unbroadcast),
@@ -907,6 +800,3 @@ def table() -> Table:
         for target in targets:
             found[target] = one
     return found
-
-
-_unused = (math, Display, Const, dtype_of, result_dtype)

@@ -12,7 +12,7 @@ import numpy as np
 from srcad import runtime
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba.builder import Builder, converted, covered_dtype, zero_of
-from srcad.backends.numba.loops import Affine, Apply, Expr, Integer, Literal_, whole
+from srcad.backends.numba.loops import Affine, Apply, Constant, Expr, Integer, whole
 from srcad.backends.numba.representations import (
     BOOL,
     FLOAT32,
@@ -24,7 +24,7 @@ from srcad.backends.numba.representations import (
     Parts,
     Rep,
 )
-from srcad.ir import primitives as P
+from srcad.ir import primitives
 from srcad.ir.core import Call
 from srcad.types.numeric import DType, Numeric
 
@@ -86,19 +86,18 @@ def dtype_of(rep: Rep) -> DType:
 def result_dtype(op: Call, reps: list[Rep]) -> DType:
     """Return the dtype of a result: that of its type, or what NumPy makes of the operands."""
     type_ = op.result.type
-    if not all(isinstance(r, Number | Array) for r in reps):
+    numbers = [r for r in reps if isinstance(r, Number | Array)]
+    if len(numbers) != len(reps):
         raise NotCovered("an operand that is no number", op.where)
     if isinstance(type_, Numeric) and type_.dtype is not None:
         return covered_dtype(type_.dtype)
-    strong = [r.dtype for r in reps if isinstance(r, Array) or not _is_weak(r)]
-    weak = [dtype_of(r) for r in reps if _is_weak(r)]
+    strong = [r.dtype for r in numbers if not _is_weak(r)]
+    weak = [r.dtype for r in numbers if _is_weak(r)]
     if not strong:
         return np.result_type(*weak)
     kinds = "biufc"
     top = max(strong, key=lambda d: kinds.index(d.kind))
-    for other in weak:
-        if kinds.index(other.kind) > kinds.index(top.kind):
-            strong.append(other)
+    strong += [d for d in weak if kinds.index(d.kind) > kinds.index(top.kind)]
     return covered_dtype(np.result_type(*strong))
 
 
@@ -120,7 +119,7 @@ def in_dtype(rep: Rep, expr: Expr, dtype: DType) -> Expr:
     if mine == dtype:
         return expr
     if dtype == FLOAT64 and isinstance(expr, Integer) and not expr.value.terms:
-        return Literal_(repr(float(expr.value.constant)))
+        return Constant(repr(float(expr.value.constant)))
     return converted(expr, mine, dtype)
 
 
@@ -130,8 +129,15 @@ def result_extent(op: Call) -> Any:
     return type_.value if isinstance(type_, Numeric) else None
 
 
-def _made(b: Builder, op: Call, form: str, reps: list[Rep], dtype: DType,
-          inner: DType | None = None, into: Array | None = None) -> Number | Array:  # fmt: skip
+def _made(
+    b: Builder,
+    op: Call,
+    form: str,
+    reps: list[Rep],
+    dtype: DType,
+    inner: DType | None = None,
+    into: Array | None = None,
+) -> Number | Array:
     work = dtype if inner is None else inner
 
     def make(exprs: list[Expr]) -> Expr:
@@ -142,13 +148,14 @@ def _made(b: Builder, op: Call, form: str, reps: list[Rep], dtype: DType,
         result = Apply(form, args)
         return result if inner is None or inner == dtype else converted(result, inner, dtype)
 
-    return b.elementwise(make, reps, dtype, op.result.hint,
-                         may_be_python=may_be_python(op, reps), into=into)  # fmt: skip
+    return b.elementwise(
+        make, reps, dtype, op.result.hint, may_be_python=may_be_python(op, reps), into=into
+    )
 
 
 # ------------------------------------------------------------------------------ arithmetic
 def arithmetic(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``a + b``, ``a - b``, ``a * b``."""
+    """Lower ``a + b``, ``a - b``, ``a * b``."""
     return arithmetic_of(b, ARITHMETIC[op.target], reps, op)
 
 
@@ -203,9 +210,10 @@ def _integers(b: Builder, op: Call, symbol: str, reps: list[Rep], dtype: DType) 
     exprs = (left.expr, right.expr)
     if python and extent is None and symbol == "*":
         product = Apply("*", tuple(Apply("float", (e,)) for e in exprs))
-        b.guard(Apply(">", (Apply("abs", (product,)), Literal_("2.0**62"))))
-    made = b.assign(Apply(symbol, exprs), INT64, op.result.hint, may_be_python=python,
-                    extent=extent)  # fmt: skip
+        b.guard(Apply(">", (Apply("abs", (product,)), Constant("2.0**62"))))
+    made = b.assign(
+        Apply(symbol, exprs), INT64, op.result.hint, may_be_python=python, extent=extent
+    )
     if python and extent is None:
         b.guard(Apply(">", (Apply("abs", (made.expr,)), Integer(whole(2**61)))))
     return made
@@ -218,7 +226,7 @@ def _as_integer(number: Number) -> Number:
 
 
 def division(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``a / b``; numbers of Python's raise at zero."""
+    """Lower ``a / b``; numbers of Python's raise at zero."""
     dtype = result_dtype(op, reps)
     if dtype.kind != "f":
         dtype = FLOAT64
@@ -230,14 +238,14 @@ def division(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 def _nonzero(b: Builder, divisor: Rep) -> None:
     assert isinstance(divisor, Number)
     known = divisor.constant
-    is_literal = isinstance(divisor.expr, Literal_)
+    is_literal = isinstance(divisor.expr, Constant)
     if known or (is_literal and divisor.expr.text not in ("0.0", "-0.0")):  # type: ignore[union-attr]
         return
     b.guard(Apply("==", (divisor.expr, zero_of(divisor.dtype))))
 
 
 def whole_division(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``a // b`` and ``a % b`` of integers."""
+    """Lower ``a // b`` and ``a % b`` of integers."""
     symbol = "//" if op.target in (operator.floordiv, np.floor_divide) else "%"
     dtype = result_dtype(op, reps)
     if dtype != INT64:
@@ -251,7 +259,7 @@ def whole_division(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def negative(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``-a``."""
+    """Lower ``-a``."""
     (a,) = reps
     if isinstance(a, Number) and a.affine is not None:
         return Number(Integer(a.affine.scaled(-1)), INT64, a.may_be_python, result_extent(op))
@@ -262,32 +270,33 @@ def negative(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def positive(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``+a``."""
+    """Lower ``+a``."""
     return reps[0]
 
 
 def squared(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``np.square(a)``."""
+    """Lower ``np.square(a)``."""
     return _product(b, op, reps[0], 2, result_dtype(op, reps))
 
 
 def reciprocal(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``np.reciprocal(a)``."""
+    """Lower ``np.reciprocal(a)``."""
     dtype = result_dtype(op, reps)
     if dtype.kind != "f":
         raise NotCovered("a reciprocal of integers", op.where)
-    one = Literal_("1.0") if dtype == FLOAT64 else Literal_("np.float32(1.0)")
-    return b.elementwise(lambda e: Apply("/", (one, in_dtype(reps[0], e[0], dtype))), reps, dtype,
-                         op.result.hint)  # fmt: skip
+    one = Constant("1.0") if dtype == FLOAT64 else Constant("np.float32(1.0)")
+    return b.elementwise(
+        lambda e: Apply("/", (one, in_dtype(reps[0], e[0], dtype))), reps, dtype, op.result.hint
+    )
 
 
 def absolute(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``abs(a)``."""
+    """Lower ``abs(a)``."""
     return _made(b, op, "abs", reps, result_dtype(op, reps))
 
 
 def power(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``a ** b``: a product for small whole exponents, as NumPy and Python round it or closer."""
+    """Lower ``a ** b``: a product for small whole exponents."""
     base, exponent = reps
     dtype = result_dtype(op, reps)
     n = _whole_number(exponent)
@@ -302,8 +311,11 @@ def power(b: Builder, op: Call, reps: list[Rep]) -> Rep:
         return result
     if n == 0:
         return _product(b, op, base, 0, dtype)
-    is_root = isinstance(exponent, Number) and isinstance(exponent.expr, Literal_) and (
-        exponent.expr.text == "0.5")  # fmt: skip
+    is_root = (
+        isinstance(exponent, Number)
+        and isinstance(exponent.expr, Constant)
+        and (exponent.expr.text == "0.5")
+    )
     if is_root and isinstance(base, Array) and op.target is operator.pow:
         return _made(b, op, "np.sqrt", [base], dtype)
     result = _made(b, op, "power", reps, dtype)
@@ -317,7 +329,7 @@ def _whole_number(rep: Rep) -> int | None:
         return None
     if rep.constant is not None:
         return rep.constant
-    if isinstance(rep.expr, Literal_):
+    if isinstance(rep.expr, Constant):
         try:
             value = float(rep.expr.text)
         except ValueError:
@@ -330,14 +342,15 @@ def _product(b: Builder, op: Call, base: Rep, n: int, dtype: DType) -> Number | 
     def make(exprs: list[Expr]) -> Expr:
         (x,) = (in_dtype(base, e, dtype) for e in exprs)
         if n == 0:
-            return Literal_("1.0") if dtype.kind == "f" else Integer(whole(1))
+            return Constant("1.0") if dtype.kind == "f" else Integer(whole(1))
         square = Apply("*", (x, x))
         return {1: x, 2: square, 3: Apply("*", (square, x)), 4: Apply("*", (square, square))}[n]
 
     if isinstance(base, Number) and not _is_simple(base.expr):
         base = b.assign(base.expr, base.dtype, "t", may_be_python=base.may_be_python)
-    return b.elementwise(make, [base], dtype, op.result.hint,
-                         may_be_python=may_be_python(op, [base]))  # fmt: skip
+    return b.elementwise(
+        make, [base], dtype, op.result.hint, may_be_python=may_be_python(op, [base])
+    )
 
 
 def _is_simple(expr: Expr) -> bool:
@@ -352,7 +365,7 @@ def _finite(b: Builder, result: Rep) -> None:
 
 # -------------------------------------------------------------------------------- functions
 def function(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """A function of one float."""
+    """Lower a function of one float."""
     if len(reps) != 1:
         raise NotCovered(f"{getattr(op.target, '__name__', 'a call')} with options", op.where)
     name = FUNCTIONS[op.target]
@@ -368,20 +381,21 @@ def function(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def pair(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """A function of two floats."""
+    """Lower a function of two floats."""
     if len(reps) != 2:
         raise NotCovered(f"{getattr(op.target, '__name__', 'a call')} with options", op.where)
     dtype, name = result_dtype(op, reps), PAIRS[op.target]
     if dtype.kind != "f":
         if name not in ("maximum", "minimum", "fmax", "fmin") or dtype != INT64:
             raise NotCovered(f"{name} of integers", op.where)
-        return _made(b, op, "max" if name.endswith("max") or name == "maximum" else "min", reps,
-                     INT64)  # fmt: skip
+        return _made(
+            b, op, "max" if name.endswith("max") or name == "maximum" else "min", reps, INT64
+        )
     return _made(b, op, name, reps, dtype)
 
 
 def python_extreme(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``max(a, b)`` and ``min(a, b)`` of Python: the first one unless a later one is beyond."""
+    """Lower ``max(a, b)`` of Python: the first one unless a later one is beyond."""
     if len(reps) < 2 or not all(isinstance(r, Number) for r in reps):
         raise NotCovered("max or min of a sequence", op.where)
     dtypes = {dtype_of(r) for r in reps}
@@ -394,21 +408,25 @@ def python_extreme(b: Builder, op: Call, reps: list[Rep]) -> Rep:
         assert isinstance(best, Number)
         assert isinstance(other, Number)
         choice = Apply("if", (Apply(symbol, (other.expr, best.expr)), other.expr, best.expr))
-        best = b.assign(choice, dtype, op.result.hint,
-                        may_be_python=may_be_python(op, reps))  # fmt: skip
+        best = b.assign(choice, dtype, op.result.hint, may_be_python=may_be_python(op, reps))
     return best
 
 
 def question(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``np.isnan(a)`` and its kin."""
+    """Lower ``np.isnan(a)`` and its kin."""
     (a,) = reps
     work = dtype_of(a) if dtype_of(a).kind == "f" else FLOAT64
-    return _made(b, op, TESTS[op.target], reps, BOOL, inner=work) if work == FLOAT64 else (
-        b.elementwise(lambda e: Apply(TESTS[op.target], tuple(e)), reps, BOOL, op.result.hint))
+    return (
+        _made(b, op, TESTS[op.target], reps, BOOL, inner=work)
+        if work == FLOAT64
+        else (
+            b.elementwise(lambda e: Apply(TESTS[op.target], tuple(e)), reps, BOOL, op.result.hint)
+        )
+    )
 
 
 def comparison(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``a < b`` and its kin."""
+    """Lower ``a < b`` and its kin."""
     if any(isinstance(r, Known | Parts) for r in reps):
         raise NotCovered("a comparison of structures", op.where)
     symbol = COMPARISON[op.target]
@@ -431,7 +449,7 @@ def comparison(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def logical(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``a & b`` and its kin, of flags."""
+    """Lower ``a & b`` and its kin, of flags."""
     dtype = result_dtype(op, reps)
     if dtype != BOOL:
         raise NotCovered("bits of integers", op.where)
@@ -444,18 +462,19 @@ def logical(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def negation(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``not a``, ``np.logical_not(a)``, and ``~a`` of flags."""
+    """Lower ``not a``, ``np.logical_not(a)``, and ``~a`` of flags."""
     if op.target in (operator.invert, np.invert) and dtype_of(reps[0]) != BOOL:
         raise NotCovered("bits of integers", op.where)
-    if op.target is P.not_ and isinstance(reps[0], Array):
+    if op.target is primitives.not_ and isinstance(reps[0], Array):
         raise NotCovered("the truth of an array", op.where)
     dtype = dtype_of(reps[0])
-    return b.elementwise(lambda e: Apply("not", (converted(e[0], dtype, BOOL),)), reps, BOOL,
-                         op.result.hint)  # fmt: skip
+    return b.elementwise(
+        lambda e: Apply("not", (converted(e[0], dtype, BOOL),)), reps, BOOL, op.result.hint
+    )
 
 
 def where(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``np.where(condition, a, b)``."""
+    """Lower ``np.where(condition, a, b)``."""
     if len(reps) != 3:
         raise NotCovered("np.where of a condition alone", op.where)
     dtype = result_dtype(op, reps[1:])
@@ -469,7 +488,7 @@ def where(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def clip(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``np.clip(x, low, high)``."""
+    """Lower ``np.clip(x, low, high)``."""
     if len(reps) != 3:
         raise NotCovered("np.clip with options", op.where)
     dtype = result_dtype(op, reps)
@@ -490,7 +509,7 @@ def clip(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def conversion(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """``float(x)``, ``np.float64(x)``, ``int(x)``, ``bool(x)``."""
+    """Lower ``float(x)``, ``np.float64(x)``, ``int(x)``, ``bool(x)``."""
     (x,) = reps
     if isinstance(x, Array) and not x.dims:
         x = b.number(x)
@@ -500,8 +519,7 @@ def conversion(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     to = {"float": FLOAT64, "float64": FLOAT64, "int": INT64, "int64": INT64, "bool": BOOL}[name]
     python = op.target in (float, int, bool)
     if to == INT64 and x.dtype.kind == "f":
-        b.guard(Apply("not", (Apply("<", (Apply("abs", (x.expr,)),
-                                                    Literal_("2.0**53"))),)))  # fmt: skip
+        b.guard(Apply("not", (Apply("<", (Apply("abs", (x.expr,)), Constant("2.0**53"))),)))
     if x.dtype == to:
         return Number(x.expr, to, python, x.extent)
     return b.assign(converted(x.expr, x.dtype, to), to, op.result.hint, may_be_python=python)
@@ -526,7 +544,7 @@ def table() -> dict[Any, Lowering]:
         (TESTS, question),
         (COMPARISON, comparison),
         (LOGICAL, logical),
-        ((P.not_, operator.not_, np.logical_not, operator.invert, np.invert), negation),
+        ((primitives.not_, operator.not_, np.logical_not, operator.invert, np.invert), negation),
         ((np.where,), where),
         ((np.clip,), clip),
         ((float, int, bool, np.float64, np.int64), conversion),

@@ -17,7 +17,6 @@ from srcad.backends.numba.loops import (
     Access,
     Affine,
     Assign,
-    Dim,
     Guard,
     Lines,
     Load,
@@ -114,9 +113,9 @@ class Fusion:
             return None
         for k in range(len(result) - 1, max(-1, len(result) - 1 - _FARTHEST), -1):
             host = result[k]
-            if isinstance(host, Nest) and not seen[k].is_barrier and same_dim(host.dim, node.dim):
-                if self._may_fuse(host, seen[k], node, mine):
-                    return k
+            is_alike = isinstance(host, Nest) and same_dim(host.dim, node.dim)
+            if is_alike and not seen[k].is_barrier and self._may_fuse(host, seen[k], node, mine):  # type: ignore[arg-type]
+                return k
             if conflict(seen[k], mine):
                 return None
         return None
@@ -228,22 +227,10 @@ def _without_axis(
 ) -> None:
     """Remove one axis of each storage that is indexed there alike by the loop of a nest."""
     dropped: dict[str, int] = {}
-    inner = defined_in(nest) - {nest.variable}
     for name in names:
-        indices = found[name]
-        rank = len(storages[name].dims)
-        if not rank or any(i is None or len(i) != rank for i in indices):
-            continue
-        first = indices[0]
-        assert first is not None
-        for k in range(rank):
-            if inner.intersection(first[k].names):
-                continue
-            if nest.variable not in first[k].names and first[k].terms:
-                continue
-            if all(i is not None and i[k] == first[k] for i in indices):
-                dropped[name] = k
-                break
+        axis = _common_axis(nest, found[name], len(storages[name].dims))
+        if axis is not None:
+            dropped[name] = axis
     if not dropped:
         return
 
@@ -258,6 +245,21 @@ def _without_axis(
             node.index = (*node.index[:k], *node.index[k + 1 :])
     for name, k in dropped.items():
         del storages[name].dims[k]
+
+
+def _common_axis(nest: Nest, indices: list[tuple[Affine, ...] | None], rank: int) -> int | None:
+    """Return the axis at which all uses of a storage have the index of a loop, or one constant."""
+    if not rank or any(i is None or len(i) != rank for i in indices):
+        return None
+    inner = defined_in(nest) - {nest.variable}
+    first = indices[0]
+    assert first is not None
+    for k, index in enumerate(first):
+        if inner.intersection(index.names) or (index.terms and nest.variable not in index.names):
+            continue
+        if all(i is not None and i[k] == index for i in indices):
+            return k
+    return None
 
 
 def _assigns(nest: Nest) -> list[Assign]:
@@ -280,7 +282,9 @@ def rename(body: list[Node], old: str, new: str) -> None:
             if isinstance(one, Assign) and one.storage == old:
                 one.storage = new
             if isinstance(one, Lines):
-                one.lines = tuple(line.replace("{" + old + "}", "{" + new + "}") for line in one.lines)
+                one.lines = tuple(
+                    line.replace("{" + old + "}", "{" + new + "}") for line in one.lines
+                )
                 one.touched = tuple(
                     Access(new, a.kind, a.index) if a.storage == old else a for a in one.touched
                 )

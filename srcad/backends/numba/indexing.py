@@ -29,7 +29,6 @@ from srcad.backends.numba.loops import (
 from srcad.backends.numba.representations import (
     INT64,
     Array,
-    Items,
     Known,
     Number,
     Parts,
@@ -39,7 +38,7 @@ from srcad.backends.numba.representations import (
     integer,
     of_storage,
 )
-from srcad.ir.core import Arg, Call, Const, Display, Value
+from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.inference.lengths import span
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric
@@ -138,14 +137,20 @@ def checked_index(b: Builder, number: Number, dim: Dim) -> Affine:
             b.guard(Apply(">=", (Integer(place), Integer(dim.size))))
         return place
     below = extent is not None and at_least(constant_extent(-1) - extent, 0)
-    if below and dim.extent is not None and extent is not None and at_least(
-            dim.extent + extent, 0):  # fmt: skip
+    if below and dim.extent is not None and extent is not None and at_least(dim.extent + extent, 0):
         return place + dim.size
-    test = Apply("|", (Apply("<", (Integer(place), Integer(dim.size.scaled(-1)))),
-                       Apply(">=", (Integer(place), Integer(dim.size)))))  # fmt: skip
+    test = Apply(
+        "|",
+        (
+            Apply("<", (Integer(place), Integer(dim.size.scaled(-1)))),
+            Apply(">=", (Integer(place), Integer(dim.size))),
+        ),
+    )
     b.guard(test)
-    choice = Apply("if", (Apply("<", (Integer(place), Integer(ZERO))),
-                          Integer(place + dim.size), Integer(place)))  # fmt: skip
+    choice = Apply(
+        "if",
+        (Apply("<", (Integer(place), Integer(ZERO))), Integer(place + dim.size), Integer(place)),
+    )
     return b.named_here(choice, "index")
 
 
@@ -187,9 +192,7 @@ def sliced(b: Builder, item: Slice, dim: Dim, extent: Extent | None) -> tuple[Af
     return first, Dim(made.size, extent)
 
 
-def _backwards(
-    b: Builder, item: Slice, dim: Dim, extent: Extent | None
-) -> tuple[Affine, Dim]:
+def _backwards(b: Builder, item: Slice, dim: Dim, extent: Extent | None) -> tuple[Affine, Dim]:
     """Return where a slice with a negative step begins, and its length."""
 
     def bound(number: Number | None, default: Affine) -> Affine:
@@ -239,8 +242,12 @@ def _clipped(b: Builder, number: Number, dim: Dim) -> Affine:
     if place is None:
         place = b.named_here(number.expr, "stop")
     from_start = extent is not None and at_least(extent, 0) is True
-    if from_start and extent is not None and dim.extent is not None and at_least(
-            dim.extent - extent, 0):  # fmt: skip
+    if (
+        from_start
+        and extent is not None
+        and dim.extent is not None
+        and at_least(dim.extent - extent, 0)
+    ):
         return place
     if place == dim.size:
         return place
@@ -299,8 +306,13 @@ def check_bounds(b: Builder, array: Array, dim: Dim) -> None:
     b.checked.add(key)
     variables = [b.variable() for _ in array.dims]
     entry = at(array.entry, tuple(map(named, variables)))
-    test = Apply("|", (Apply("<", (entry, Integer(dim.size.scaled(-1)))),
-                       Apply(">=", (entry, Integer(dim.size)))))  # fmt: skip
+    test = Apply(
+        "|",
+        (
+            Apply("<", (entry, Integer(dim.size.scaled(-1)))),
+            Apply(">=", (entry, Integer(dim.size))),
+        ),
+    )
     body: list[Node] = [Guard(test, b.where)]
     for variable, one in zip(reversed(variables), reversed(array.dims), strict=True):
         body = [Nest(variable, one, body)]
@@ -323,8 +335,14 @@ def gathers(
             entry = Apply("np.int64", (entry,))
         statements.append(Assign(fresh, (), entry, "=", b.where))
         place = b.fresh("place")
-        turned = Apply("if", (Apply("<", (Load(fresh), Integer(ZERO))),
-                              Apply("+", (Load(fresh), Integer(dim.size))), Load(fresh)))  # fmt: skip
+        turned = Apply(
+            "if",
+            (
+                Apply("<", (Load(fresh), Integer(ZERO))),
+                Apply("+", (Load(fresh), Integer(dim.size))),
+                Load(fresh),
+            ),
+        )
         statements.append(Assign(place, (), turned, "=", b.where))
         names[name] = named(place)
     return statements, names
@@ -358,20 +376,30 @@ def read(b: Builder, array: Array, items: Sequence[Item], type_: Any, hint: obje
 
 # ------------------------------------------------------------------------------- storing
 def store(
-    b: Builder, array: Array, items: Sequence[Item], value: Rep, how: str, *, in_place: bool,
+    b: Builder,
+    array: Array,
+    items: Sequence[Item],
+    value: Rep,
+    how: str,
+    *,
+    in_place: bool,
     hint: object,
-) -> Array:  # fmt: skip
+) -> Array:
     """Return the array after ``array[items] = value`` (or ``+=``)."""
     target = array if in_place and _is_writable(b, array) else b.copied(array, hint)
     chosen = selection(b, target.dims, items)
     if not isinstance(value, Number | Array):
         raise NotCovered("a structure stored in an array", b.where)
+    dtype = value.dtype
     if isinstance(value, Array) and len(value.dims) > len(chosen.dims):
         extra = len(value.dims) - len(chosen.dims)
         if not all(b.is_one(d) for d in value.dims[:extra]):
             raise NotCovered("a store of more axes than there are", b.where)
-        value = Array(at(value.entry, (*([ZERO] * extra), *axes(len(chosen.dims)))),
-                      value.dims[extra:], value.dtype)  # fmt: skip
+        value = Array(
+            at(value.entry, (*([ZERO] * extra), *axes(len(chosen.dims)))),
+            value.dims[extra:],
+            value.dtype,
+        )
     if isinstance(value, Array):
         for mine, other in zip(reversed(chosen.dims), reversed(value.dims), strict=False):
             if not b.is_one(other):
@@ -387,7 +415,7 @@ def store(
         index = tuple(place.replaced(by) for place in chosen.index)
         place = at(base, index)
         assert isinstance(place, Load)
-        stored = converted(b.entry(value, i, chosen.dims), value.dtype, target.dtype)
+        stored = converted(b.entry(value, i, chosen.dims), dtype, target.dtype)
         return [*statements, Assign(place.storage, place.index, stored, how, b.where)]
 
     if isinstance(value, Array) and value.storage is not None and _overlaps(b, value, base):
@@ -459,8 +487,12 @@ def broadcast_to(b: Builder, rep: Rep, dims: tuple[Dim, ...]) -> Array:
         return Array(rep.expr, dims, rep.dtype)
     assert isinstance(rep, Array)
     places = []
-    for mine, wanted, k in zip(rep.dims, dims[len(dims) - len(rep.dims) :],
-                               range(len(dims) - len(rep.dims), len(dims)), strict=True):  # fmt: skip
+    for mine, wanted, k in zip(
+        rep.dims,
+        dims[len(dims) - len(rep.dims) :],
+        range(len(dims) - len(rep.dims), len(dims)),
+        strict=True,
+    ):
         if b.is_one(mine):
             places.append(ZERO)
         else:
@@ -483,41 +515,46 @@ def items_of(b: Any, index: Arg) -> list[Item]:
 
 def _item(b: Any, arg: Arg) -> Item:
     if isinstance(arg, Const):
-        value = arg.value
-        if isinstance(value, list):
-            return listed(b.builder, b.rep(arg))
-        if value is None or value is Ellipsis:
-            return value  # type: ignore[no-any-return]
-        if isinstance(value, slice):
-            parts = (Const(value.start), Const(value.stop), Const(value.step))
-            return _item(b, Display("slice", parts))
-        if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-            raise NotCovered("an index that is no integer", b.builder.where)
-        return integer(int(value), constant_extent(int(value)))
+        return _constant_item(b, arg.value)
     if isinstance(arg, Display):
-        if arg.kind == "list":
-            return listed(b.builder, b.rep(arg))
-        if arg.kind != "slice":
-            raise NotCovered("an index that is a tuple in a tuple", b.builder.where)
-        start, stop, step = (_bound(b, part) for part in arg.items)
-        if step is not None and step.constant is None:
-            raise NotCovered("a slice whose step is not known", b.builder.where)
-        size = 1 if step is None or step.constant is None else step.constant
-        return Slice(start, stop, size, arg.items)  # type: ignore[arg-type]
+        return _display_item(b, arg)
     rep = b.rep(arg)
-    if isinstance(rep, Array):
-        return rep
     if isinstance(rep, Number) and rep.dtype.kind in "iu":
-        if isinstance(arg, Value) and isinstance(arg.type, Numeric) and rep.extent is None:
+        if isinstance(arg.type, Numeric) and rep.extent is None:
             return Number(rep.expr, rep.dtype, rep.may_be_python, arg.type.value)
+        return rep
+    if isinstance(rep, Array):
         return rep
     if isinstance(rep, Parts):
         return listed(b.builder, rep)
-    if isinstance(rep, Items):
-        raise NotCovered("an index that is a list", b.builder.where)
     if isinstance(rep, Known) and rep.value is None:
         return None
     raise NotCovered("an index that is no integer", b.builder.where)
+
+
+def _constant_item(b: Any, value: Any) -> Item:
+    if isinstance(value, list):
+        return listed(b.builder, b.rep(Const(value)))
+    if value is None or value is Ellipsis:
+        return value
+    if isinstance(value, slice):
+        parts = (Const(value.start), Const(value.stop), Const(value.step))
+        return _display_item(b, Display("slice", parts))
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise NotCovered("an index that is no integer", b.builder.where)
+    return integer(int(value), constant_extent(int(value)))
+
+
+def _display_item(b: Any, arg: Display) -> Item:
+    if arg.kind == "list":
+        return listed(b.builder, b.rep(arg))
+    if arg.kind != "slice":
+        raise NotCovered("an index that is a tuple in a tuple", b.builder.where)
+    start, stop, step = (_bound(b, part) for part in arg.items)
+    if step is not None and step.constant is None:
+        raise NotCovered("a slice whose step is not known", b.builder.where)
+    size = 1 if step is None or step.constant is None else step.constant
+    return Slice(start, stop, size, arg.items)  # type: ignore[arg-type]
 
 
 def listed(b: Builder, rep: Rep) -> Array:
@@ -542,5 +579,3 @@ def _bound(b: Any, arg: Arg) -> Number | None:
     if isinstance(arg, Value) and isinstance(arg.type, Numeric) and rep.extent is None:
         return Number(rep.expr, rep.dtype, rep.may_be_python, arg.type.value)
     return rep
-
-

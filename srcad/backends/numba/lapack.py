@@ -71,8 +71,13 @@ def cholesky(a: Any) -> Any:
             lower[i, j] = a[i, j]
     options = np.array([_UPPER], np.uint8)
     numbers = np.array([n, max(n, 1), 0], np.int32)
-    _potrf(_characters(options), _integers(numbers), _doubles(lower), _integers(numbers[1:]),
-           _integers(numbers[2:]))  # fmt: skip
+    _potrf(
+        _characters(options),
+        _integers(numbers),
+        _doubles(lower),
+        _integers(numbers[1:]),
+        _integers(numbers[2:]),
+    )
     if numbers[2] != 0:
         raise Deopt
     return lower
@@ -91,8 +96,16 @@ def solve(a: Any, b: Any) -> Any:
     pivots = np.empty(max(n, 1), np.int32)
     numbers = np.array([n, k, max(n, 1), 0], np.int32)
     size = _integers(numbers[2:])
-    _gesv(_integers(numbers), _integers(numbers[1:]), _doubles(factors), size, _integers(pivots),
-          _doubles(columns), size, _integers(numbers[3:]))  # fmt: skip
+    _gesv(
+        _integers(numbers),
+        _integers(numbers[1:]),
+        _doubles(factors),
+        size,
+        _integers(pivots),
+        _doubles(columns),
+        size,
+        _integers(numbers[3:]),
+    )
     if numbers[3] != 0:
         raise Deopt
     result = np.empty((n, k))
@@ -114,9 +127,18 @@ def solve_lower(a: Any, b: Any, transposed: bool) -> Any:
     options = np.array([_UPPER, _PLAIN if transposed else _TRANSPOSED, _GENERAL], np.uint8)
     numbers = np.array([n, k, max(n, 1), 0], np.int32)
     size = _integers(numbers[2:])
-    _trtrs(_characters(options), _characters(options[1:]), _characters(options[2:]),
-           _integers(numbers), _integers(numbers[1:]), _doubles(a), size, _doubles(columns), size,
-           _integers(numbers[3:]))  # fmt: skip
+    _trtrs(
+        _characters(options),
+        _characters(options[1:]),
+        _characters(options[2:]),
+        _integers(numbers),
+        _integers(numbers[1:]),
+        _doubles(a),
+        size,
+        _doubles(columns),
+        size,
+        _integers(numbers[3:]),
+    )
     if numbers[3] != 0:
         raise Deopt
     result = np.empty((n, k))
@@ -138,8 +160,15 @@ def inverse(a: Any) -> Any:
     _getrf(_integers(numbers), _integers(numbers), _doubles(result), size, _integers(pivots), info)
     if numbers[2] != 0:
         raise Deopt
-    _getri(_integers(numbers), _doubles(result), size, _integers(pivots), _doubles(work),
-           _integers(numbers[3:]), info)  # fmt: skip
+    _getri(
+        _integers(numbers),
+        _doubles(result),
+        size,
+        _integers(pivots),
+        _doubles(work),
+        _integers(numbers[3:]),
+        info,
+    )
     if numbers[2] != 0:
         raise Deopt
     return result
@@ -152,8 +181,14 @@ def lower_inverse(a: Any) -> Any:
     result = a.copy()
     options = np.array([_UPPER, _GENERAL], np.uint8)
     numbers = np.array([n, max(n, 1), 0], np.int32)
-    _trtri(_characters(options), _characters(options[1:]), _integers(numbers), _doubles(result),
-           _integers(numbers[1:]), _integers(numbers[2:]))  # fmt: skip
+    _trtri(
+        _characters(options),
+        _characters(options[1:]),
+        _integers(numbers),
+        _doubles(result),
+        _integers(numbers[1:]),
+        _integers(numbers[2:]),
+    )
     if numbers[2] != 0:
         raise Deopt
     for i in range(n):
@@ -169,8 +204,14 @@ def determinant(a: Any) -> Any:
     factors = a.copy()
     pivots = np.empty(max(n, 1), np.int32)
     numbers = np.array([n, max(n, 1), 0], np.int32)
-    _getrf(_integers(numbers), _integers(numbers), _doubles(factors), _integers(numbers[1:]),
-           _integers(pivots), _integers(numbers[2:]))  # fmt: skip
+    _getrf(
+        _integers(numbers),
+        _integers(numbers),
+        _doubles(factors),
+        _integers(numbers[1:]),
+        _integers(pivots),
+        _integers(numbers[2:]),
+    )
     if numbers[2] != 0:
         raise Deopt
     sign, logarithm = 1.0, 0.0

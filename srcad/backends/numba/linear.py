@@ -17,13 +17,12 @@ from srcad.backends.numba.loops import (
     Affine,
     Apply,
     Assign,
+    Constant,
     Expr,
     Integer,
     Lines,
-    Literal_,
     Load,
     Node,
-    named,
 )
 from srcad.backends.numba.representations import (
     BOOL,
@@ -79,7 +78,7 @@ def _called(
 
 
 def cholesky(low: Any, op: Call) -> Rep:
-    """``np.linalg.cholesky(a)``."""
+    """Lower ``np.linalg.cholesky(a)``."""
     b: Builder = low.builder
     a = _square(b, low.rep(op.args[0]), op)
     made = _called(b, op, "cholesky({})", [a], a.dims, "lower")
@@ -88,9 +87,13 @@ def cholesky(low: Any, op: Call) -> Rep:
 
 
 def _triangle(b: Builder, array: Array) -> str | None:
-    """Return ``lower`` or ``upper`` for the factor of a Cholesky factorisation, or its transpose."""
+    """Return ``lower`` or ``upper`` for a Cholesky factor, or its transpose."""
     entry = array.entry
-    if not isinstance(entry, Load) or not entry.index or b.storages[entry.storage].notes.get("triangle") != "lower":
+    if (
+        not isinstance(entry, Load)
+        or not entry.index
+        or b.storages[entry.storage].notes.get("triangle") != "lower"
+    ):
         return None
     if entry.index == axes(2):
         return "lower"
@@ -98,7 +101,7 @@ def _triangle(b: Builder, array: Array) -> str | None:
 
 
 def solve(low: Any, op: Call) -> Rep:
-    """``np.linalg.solve(a, b)``; by substitution where `a` is a Cholesky factor."""
+    """Lower ``np.linalg.solve(a, b)``; by substitution where `a` is a Cholesky factor."""
     b: Builder = low.builder
     a, right = _square(b, low.rep(op.args[0]), op), low.rep(op.args[1])
     if not isinstance(right, Array) or len(right.dims) not in (1, 2) or right.dtype != FLOAT64:
@@ -114,36 +117,42 @@ def solve(low: Any, op: Call) -> Rep:
 
 
 def inverse(low: Any, op: Call) -> Rep:
-    """``np.linalg.inv(a)``."""
+    """Lower ``np.linalg.inv(a)``."""
     b: Builder = low.builder
     a = _square(b, low.rep(op.args[0]), op)
     return _called(b, op, "inverse({})", [a], a.dims, "inverse")
 
 
 def lower_inverse(low: Any, op: Call) -> Rep:
-    """The inverse of a lower triangle."""
+    """Lower the inverse of a lower triangle."""
     b: Builder = low.builder
     a = _square(b, low.rep(op.args[0]), op)
     return _called(b, op, "lower_inverse({})", [a], a.dims, "inverse")
 
 
 def half_triangle(low: Any, op: Call) -> Rep:
-    """The lower triangle with half of its diagonal."""
+    """Lower the lower triangle with half of its diagonal."""
     b: Builder = low.builder
     a = _square(b, low.rep(op.args[0]), op)
 
     def entry(i: tuple[Affine, ...]) -> Expr:
         here = at(a.entry, i)
         below = Apply("<", (Integer(i[1]), Integer(i[0])))
-        half = Apply("if", (Apply("==", (Integer(i[0]), Integer(i[1]))),
-                            Apply("/", (here, Literal_("2.0"))), Literal_("0.0")))  # fmt: skip
+        half = Apply(
+            "if",
+            (
+                Apply("==", (Integer(i[0]), Integer(i[1]))),
+                Apply("/", (here, Constant("2.0"))),
+                Constant("0.0"),
+            ),
+        )
         return Apply("if", (below, here, half))
 
     return b.filled(a.dims, entry, a.dtype, op.result.hint or "triangle")
 
 
 def log_determinant(low: Any, op: Call) -> Rep:
-    """``np.linalg.slogdet(a)`` and ``np.linalg.det(a)``."""
+    """Lower ``np.linalg.slogdet(a)`` and ``np.linalg.det(a)``."""
     b: Builder = low.builder
     a = _square(b, low.rep(op.args[0]), op)
     text, names = _whole(b, a)
@@ -152,8 +161,14 @@ def log_determinant(low: Any, op: Call) -> Rep:
         b.level[name] = len(b.bodies) - 1
     touched = [Access(n, "read", None) for n in names.split()]
     touched += [Access(sign, "write", ()), Access(logarithm, "write", ())]
-    b.emit(Lines((f"{sign}, {logarithm} = determinant({text})",), tuple(touched),
-                 (sign, logarithm), op.where))  # fmt: skip
+    b.emit(
+        Lines(
+            (f"{sign}, {logarithm} = determinant({text})",),
+            tuple(touched),
+            (sign, logarithm),
+            op.where,
+        )
+    )
     one, two = Number(Load(sign), FLOAT64, False), Number(Load(logarithm), FLOAT64, False)
     if op.target is np.linalg.slogdet:
         return Parts((one, two))
@@ -208,8 +223,7 @@ def like(low: Any, op: Call) -> Rep:
     """Return a cotangent in the class and dtype of what it belongs to."""
     rep, other = low.rep(op.args[0]), low.rep(op.args[1])
     if isinstance(rep, Number) and isinstance(other, Number) and other.dtype.kind == "f":
-        return Number(converted(rep.expr, rep.dtype, other.dtype), other.dtype,
-                      other.may_be_python)  # fmt: skip
+        return Number(converted(rep.expr, rep.dtype, other.dtype), other.dtype, other.may_be_python)
     if isinstance(rep, Array) and isinstance(other, Array) and rep.dtype == other.dtype:
         return rep
     raise NotCovered("a conversion that is not known before the call", op.where)
@@ -229,6 +243,3 @@ def table() -> dict[Any, Callable[[Any, Call], Rep]]:
         runtime.check_real_scalar: real_scalar,
         runtime.converted_like: like,
     }
-
-
-_unused = named

@@ -103,7 +103,9 @@ def same_dim(a: Dim, b: Dim) -> bool:
     """Return True if two lengths are certainly equal."""
     if a.size == b.size:
         return True
-    return a.extent is not None and b.extent is not None and resolved(a.extent) == resolved(b.extent)
+    return (
+        a.extent is not None and b.extent is not None and resolved(a.extent) == resolved(b.extent)
+    )
 
 
 # ------------------------------------------------------------------------- expressions
@@ -116,7 +118,7 @@ class Load:
 
 
 @dataclass(frozen=True, eq=False)
-class Literal_:
+class Constant:
     """A constant, as it is written."""
 
     text: str
@@ -141,7 +143,7 @@ class Apply:
     args: tuple[Expr, ...]
 
 
-Expr = Load | Literal_ | Integer | Apply
+Expr = Load | Constant | Integer | Apply
 
 
 def loads(expr: Expr) -> Iterator[Load]:
@@ -357,9 +359,7 @@ def change(node: Node, names: Mapping[str, Affine], load: Callable[[Load], Expr]
                 one.dim = Dim(one.dim.size.replaced(names), one.dim.extent)
 
 
-def _changed(
-    expr: Expr, names: Mapping[str, Affine], load: Callable[[Load], Expr] | None
-) -> Expr:
+def _changed(expr: Expr, names: Mapping[str, Affine], load: Callable[[Load], Expr] | None) -> Expr:
     result = replaced(expr, names) if names else expr
     return result if load is None else with_loads(result, load)
 
@@ -369,8 +369,8 @@ class Storage:
     """An array (or a number) that statements write and read.
 
     `escapes` is set where another name may come to stand for it: it is neither contracted nor made
-    once for all iterations.  A `given` one is bound elsewhere: an argument, the result of a call, or
-    a carried variable; into an argument nothing is written.
+    once for all iterations.  A `given` one is bound elsewhere: an argument, the result of a call,
+    or a carried variable; into an argument nothing is written.
     """
 
     name: str

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from srcad.backends.interface import NotCovered
-from srcad.backends.numba import indexing, linear
+from srcad.backends.numba import layouts, linear
 from srcad.backends.numba.builder import Builder, converted, covered_dtype, zero_of
 from srcad.backends.numba.calls import raised, table
 from srcad.backends.numba.fusion import rename
@@ -21,22 +21,22 @@ from srcad.backends.numba.loops import (
     Affine,
     Apply,
     Assign,
+    Constant,
     Dim,
     Expr,
     Integer,
     Lines,
-    Literal_,
     Load,
     Node,
     Region,
     Storage,
+    loads,
     named,
     names_of,
     whole,
 )
 from srcad.backends.numba.representations import (
     BOOL,
-    FLOAT64,
     INT64,
     Array,
     Column,
@@ -50,6 +50,7 @@ from srcad.backends.numba.representations import (
     integer,
     of_storage,
 )
+from srcad.ir import primitives
 from srcad.ir.core import (
     UNDEF,
     Arg,
@@ -65,17 +66,16 @@ from srcad.ir.core import (
     Value,
     While,
 )
-from srcad.ir import primitives as P
 from srcad.ir.text import target_name
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric, array_type
-from srcad.types.sizes import Extent, constant_extent, at_least, fresh_extent, settled
+from srcad.types.sizes import Extent, at_least, constant_extent, fresh_extent, settled
 from srcad.types.structures import OPAQUE, Fixed, ListOf, TupleOf, Type
 
 _COMPARISONS = frozenset(
-    {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, P.not_}
+    {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, primitives.not_}
 )
-_TABLE = {**table(), **linear.table()}
+_TABLE = {**table(), **layouts.table(), **linear.table()}
 
 
 class _Promoted(Exception):  # noqa: N818 - the loop is lowered again
@@ -92,6 +92,12 @@ def _steps_of(type_: TupleOf) -> list[Step]:
         return [("item", k) for k in range(len(type_.items))]
     kind: Literal["item", "field"] = "item" if type_.cls is dict else "field"
     return [(kind, key) for key in type_.keys]
+
+
+def _is_list_of_numbers(type_: Type) -> bool:
+    if type(type_) is not ListOf or not isinstance(type_.item, Numeric):
+        return False
+    return type_.item.shape == () and type_.item.form == "python"
 
 
 @dataclass(eq=False)
@@ -160,57 +166,69 @@ class Lowering:
         head: list[str] = []
         for k, value in enumerate(function.params):
             if value in used:
-                self.env[value] = self._parameter(value.type, value.hint, (("item", k),),
-                                                  parameters, head)  # fmt: skip
+                self.env[value] = self._parameter(
+                    value.type, value.hint, (("item", k),), parameters, head
+                )
         self.ops(function.block)
         results = [self.rep(atom) for atom in function.block.results]
         finished = [self.escaping(rep) for rep in results]
         return Lowered(parameters, head, b.body, finished, b)
 
     def _parameter(
-        self, type_: Type, hint: object, path: tuple[Step, ...], parameters: list[Parameter],
+        self,
+        type_: Type,
+        hint: object,
+        path: tuple[Step, ...],
+        parameters: list[Parameter],
         head: list[str],
-    ) -> Rep:  # fmt: skip
-        b = self.builder
+    ) -> Rep:
         if isinstance(type_, TupleOf):
-            steps = _steps_of(type_)
-            parts = [self._parameter(t, hint if type_.keys is None else step[1], (*path, step),
-                                     parameters, head)
-                     for t, step in zip(type_.items, steps, strict=True)]  # fmt: skip
+            named_parts = zip(type_.items, _steps_of(type_), strict=True)
+            parts = [
+                self._parameter(
+                    t, hint if type_.keys is None else step[1], (*path, step), parameters, head
+                )
+                for t, step in named_parts
+            ]
             return Parts(tuple(parts))
-        if type(type_) is ListOf and isinstance(type_.item, Numeric) and (
-                type_.item.shape == () and type_.item.form == "python"):  # fmt: skip
-            vector = array_type(type_.item.dtype, (fresh_extent("n"),))
+        if _is_list_of_numbers(type_):
+            vector = array_type(type_.item.dtype, (fresh_extent("n"),))  # type: ignore[union-attr]
             array = self._parameter(vector, hint, (*path, ("list", None)), parameters, head)
             assert isinstance(array, Array)
-            return self.items_of(array, type_.item)
+            return self.items_of(array, type_.item)  # type: ignore[union-attr]
         if isinstance(type_, Fixed):
-            if isinstance(type_.value, bool | int | float):
-                return constant(type_.value)
-            return Known(type_.value)
-        if not isinstance(type_, Numeric):
+            is_number = isinstance(type_.value, bool | int | float)
+            return constant(type_.value) if is_number else Known(type_.value)
+        if not isinstance(type_, Numeric) or type_.shape is None:
             raise NotCovered(f"an argument that is a {type_}")
-        if type_.shape is None:
-            raise NotCovered("an array of any number of axes")
-        name = b.fresh(hint or "x")
-        parameters.append(Parameter(name, path, type_))
         if type_.cls is not None or type_.dtype is None or type_.dtype.kind not in "fiub":
             raise NotCovered(f"an argument of type {type_}")
+        name = self.builder.fresh(hint or "x")
+        parameters.append(Parameter(name, path, type_))
         if type_.shape == ():
-            dtype = covered_dtype(type_.dtype)
-            if type_.value is not None:
-                b.note(type_.value, named(name))
-            return Number(Load(name), dtype, type_.form not in ("numpy", "array"), type_.value)
-        if not (type_.dtype.kind in "iu" or covered_dtype(type_.dtype)):
-            raise NotCovered(f"an argument of type {type_}")
-        dims = []
+            return self._number_parameter(name, type_)
+        return self._array_parameter(name, type_, head)
+
+    def _number_parameter(self, name: str, type_: Numeric) -> Number:
+        dtype = covered_dtype(type_.dtype)
+        if type_.value is not None:
+            self.builder.note(type_.value, named(name))
+        return Number(Load(name), dtype, type_.form not in ("numpy", "array"), type_.value)
+
+    def _array_parameter(self, name: str, type_: Numeric, head: list[str]) -> Array:
+        b = self.builder
+        assert type_.shape is not None
+        assert type_.dtype is not None
+        if type_.dtype.kind not in "iu":
+            covered_dtype(type_.dtype)
+        sizes = []
         for k, extent in enumerate(type_.shape):
             size = b.fresh(f"n_{name}" if len(type_.shape) == 1 else f"n{k}_{name}")
             head.append(f"{size} = {name}.shape[{k}]")
             b.note(extent, named(size))
-            dims.append(Dim(named(size), extent))
-        dims = [Dim(b.affine_of(d.extent) or d.size, d.extent) for d in dims]
-        b.storages[name] = Storage(name, list(dims), type_.dtype, True, True, True)
+            sizes.append(named(size))
+        dims = [b.dim(extent, size) for extent, size in zip(type_.shape, sizes, strict=True)]
+        b.storages[name] = Storage(name, dims, type_.dtype, True, True, True)
         return of_storage(name, tuple(dims), type_.dtype)
 
     def escaping(self, rep: Rep) -> Rep:
@@ -268,7 +286,7 @@ class Lowering:
             lowering = _TABLE.get(op.target)
         except TypeError:
             lowering = None
-        if op.target is P.raise_:
+        if op.target is primitives.raise_:
             return raised(self, op)
         if op.effect:
             raise NotCovered("a call with effects", op.where)
@@ -369,9 +387,7 @@ class Lowering:
             dims.append(Dim(size, extent))
         return tuple(dims)
 
-    def count_of(
-        self, start: Affine, stop: Affine, step: int, extent: Extent | None
-    ) -> Affine:
+    def count_of(self, start: Affine, stop: Affine, step: int, extent: Extent | None) -> Affine:
         """Return how many integers a range has."""
         b = self.builder
         length = stop - start
@@ -440,7 +456,7 @@ class Lowering:
         made = self.made.get(test) if isinstance(test, Value) else None
         if made is None:
             return None
-        if made.target is P.not_:
+        if made.target is primitives.not_:
             inner = self._decided(made.args[0])  # type: ignore[arg-type]
             return None if inner is None else not inner
         left, right = (self.extent_of(arg) for arg in made.args)
@@ -475,22 +491,31 @@ class Lowering:
         for k, output in enumerate(op.outputs):
             first, second = arms[0][1][k], arms[1][1][k]
             self.env[output] = self._merged(
-                output.hint, output.type, self._zeros_for_numbers(op, (first, second), arms),
-                (arms[0][0], arms[1][0]), after)  # fmt: skip
+                output.hint,
+                output.type,
+                self._zeros_for_numbers(op, (first, second), arms),
+                (arms[0][0], arms[1][0]),
+                after,
+            )
         b.emit(Region([(f"if {text}:", arms[0][0]), ("else:", arms[1][0])], reads, (), op.where))
         for node in after:
             b.emit(node)
 
     def _zeros_for_numbers(
-        self, op: If, reps: tuple[Rep | None, Rep | None],
+        self,
+        op: If,
+        reps: tuple[Rep | None, Rep | None],
         arms: list[tuple[list[Node], list[Rep | None]]],
-    ) -> tuple[Rep | None, Rep | None]:  # fmt: skip
+    ) -> tuple[Rep | None, Rep | None]:
         """Return zeros for a cotangent that is 0.0 in one branch, and an array in the other."""
         b = self.builder
         found = list(reps)
         for k, (rep, other) in enumerate((reps, reps[::-1])):
-            is_zero = isinstance(rep, Number) and isinstance(rep.expr, Literal_) and (
-                rep.expr.text in ("0.0", "-0.0"))  # fmt: skip
+            is_zero = (
+                isinstance(rep, Number)
+                and isinstance(rep.expr, Constant)
+                and (rep.expr.text in ("0.0", "-0.0"))
+            )
             if not is_zero or not isinstance(other, Array) or op.half != "reverse":
                 continue
             level = len(b.bodies) - 1
@@ -509,9 +534,13 @@ class Lowering:
         return number.expr.storage, (number.expr.storage,)
 
     def _merged(
-        self, hint: object, type_: Type, reps: tuple[Rep | None, Rep | None],
-        bodies: tuple[list[Node], list[Node]], after: list[Node],
-    ) -> Rep:  # fmt: skip
+        self,
+        hint: object,
+        type_: Type,
+        reps: tuple[Rep | None, Rep | None],
+        bodies: tuple[list[Node], list[Node]],
+        after: list[Node],
+    ) -> Rep:
         """Return what a value is after a conditional, given what it is after each branch."""
         b = self.builder
         if any(isinstance(r, Number | Array | Parts) for r in reps):  # None is never read there
@@ -540,9 +569,12 @@ class Lowering:
         raise NotCovered("a value that is an array or a number, by a condition", b.where)
 
     def _merged_numbers(
-        self, hint: object, type_: Type, reps: tuple[Number | None, Number | None],
+        self,
+        hint: object,
+        type_: Type,
+        reps: tuple[Number | None, Number | None],
         bodies: tuple[list[Node], list[Node]],
-    ) -> Number:  # fmt: skip
+    ) -> Number:
         b = self.builder
         known = [r for r in reps if r is not None]
         dtypes = {r.dtype for r in known}
@@ -557,9 +589,13 @@ class Lowering:
         return Number(Load(name), dtype, any(r.may_be_python for r in known), extent)
 
     def _merged_arrays(
-        self, hint: object, type_: Type, reps: tuple[Array | None, Array | None],
-        bodies: tuple[list[Node], list[Node]], after: list[Node],
-    ) -> Array:  # fmt: skip
+        self,
+        hint: object,
+        type_: Type,
+        reps: tuple[Array | None, Array | None],
+        bodies: tuple[list[Node], list[Node]],
+        after: list[Node],
+    ) -> Array:
         b = self.builder
         known = [r for r in reps if r is not None]
         if len({(r.dtype, len(r.dims)) for r in known}) != 1:
@@ -592,8 +628,13 @@ class Lowering:
                 continue
             extent = type_.shape[k] if isinstance(type_, Numeric) and type_.shape else None
             size = b.fresh("n")
-            after.append(Lines((f"{size} = {{{name}}}.shape[{k}]",),
-                               (Access(name, "read", None), Access(size, "write", ())), (size,)))  # fmt: skip
+            after.append(
+                Lines(
+                    (f"{size} = {{{name}}}.shape[{k}]",),
+                    (Access(name, "read", None), Access(size, "write", ())),
+                    (size,),
+                )
+            )
             b.level[size] = level
             b.note(extent, named(size))
             result.append(Dim(named(size), extent))
@@ -612,9 +653,13 @@ class Lowering:
         if source.is_argument:
             b.storages[name].is_argument = True
         b.share(made.storage, name)
-        body.append(Lines((f"{{{name}}} = {{{made.storage}}}",),
-                          (Access(made.storage, "read", None), Access(name, "write", None)),
-                          (name,)))  # fmt: skip
+        body.append(
+            Lines(
+                (f"{{{name}}} = {{{made.storage}}}",),
+                (Access(made.storage, "read", None), Access(name, "write", None)),
+                (name,),
+            )
+        )
         return made.storage
 
     # ------------------------------------------------------------------------------ loops
@@ -645,8 +690,10 @@ class Lowering:
         b = self.builder
         count = b.fresh("k")
         trips = self._trips(op) if isinstance(op, For) else None
-        carried = [self._carry_in(p, self.rep(i), k, promoted)
-                   for k, (p, i) in enumerate(zip(op.carried, op.inits, strict=True))]  # fmt: skip
+        carried = [
+            self._carry_in(p, self.rep(i), k, promoted)
+            for k, (p, i) in enumerate(zip(op.carried, op.inits, strict=True))
+        ]
         lists = self._lists(op, count, trips)
         level = len(b.bodies)
         b.level[count] = level
@@ -657,94 +704,94 @@ class Lowering:
                 self.env[param] = one.rep
                 b.changing.update(one.names)
             if isinstance(op, While):
-                for p, q in zip(op.test.params, op.body.params, strict=True):
-                    self.env[p] = self.env[q]
-                self.ops(op.test)
-                test = Apply("not", (self.test_of(op.test.results[0]),))
-                text, reads = self._name_of_test(test)
-                b.emit(Region([(f"if {text}:", [Lines(("break",), ())])], reads))
+                self._leave_unless(op)
             else:
                 self._bind_items(op, count)
             self.ops(op.body)
-            for one, atom in zip(lists, op.body.results[1 + len(op.inits) :], strict=True):
-                if one is not None:
-                    self._collect(one, self.rep(atom), count, level)
+            for items, atom in zip(lists, op.body.results[1 + len(op.inits) :], strict=True):
+                self._collect(items, self.rep(atom), count, level)
             self._moves(op, carried, body, promoted)
             tag = self.rep(op.body.results[0])
         assert isinstance(tag, Number)
+        done = self._finish_loop(op, body, count, trips, tag)
+        self.env[op.outputs[1]] = integer(done)
+        for one, output in zip(carried, op.outputs[2:], strict=False):
+            self.env[output] = self._carried_out(one, output)
+        for items, output in zip(lists, op.outputs[2 + len(op.inits) :], strict=True):
+            items.count = done
+            self.env[output] = items
+
+    def _leave_unless(self, op: While) -> None:
+        """Add the test of a ``while`` loop to its body."""
+        for p, q in zip(op.test.params, op.body.params, strict=True):
+            self.env[p] = self.env[q]
+        self.ops(op.test)
+        test = Apply("not", (self.test_of(op.test.results[0]),))
+        text, reads = self._name_of_test(test)
+        self.builder.emit(Region([(f"if {text}:", [Lines(("break",), ())])], reads))
+
+    def _finish_loop(
+        self, op: For | While, body: list[Node], count: str, trips: Affine | None, tag: Number
+    ) -> Affine:
+        """Add a loop with this body, and return how many iterations it makes."""
+        b = self.builder
         ends_early = tag.constant != 0
-        done: Affine
-        outs = op.outputs
+        outer_level = len(b.bodies) - 1
+        done = trips
         if isinstance(op, While) or ends_early:
             counter = count if isinstance(op, While) else b.fresh("done")
             b.emit(Assign(counter, (), Integer(ZERO), "=", op.where))
             body.append(Assign(counter, (), Integer(ONE), "+=", op.where))
             done = named(counter)
-            b.level[counter] = level - 1
-        else:
-            assert trips is not None
-            done = trips
+            b.level[counter] = outer_level
         if ends_early:
-            name = b.fresh("tag")
+            name, stop = b.fresh("tag"), b.fresh("stop")
             b.emit(Assign(name, (), Integer(ZERO), "=", op.where))
             body.append(Assign(name, (), tag.expr, "=", op.where))
-            stop = b.fresh("stop")
             body.append(Assign(stop, (), Apply(">=", (Load(name), Integer(whole(2)))), "="))
             body.append(Region([(f"if {stop}:", [Lines(("break",), ())])], (stop,)))
-            self.env[outs[0]] = Number(Load(name), INT64)
-            b.level[name] = level - 1
-        else:
-            self.env[outs[0]] = integer(0)
-        self.env[outs[1]] = integer(done)
-        if isinstance(op, While):
-            header, reads = "while True:", ()
-        else:
-            assert trips is not None
-            reads = trips.names
-            header = f"for {count} in range({trips}):"
-            if op.backward:
-                header = f"for {count} in range({trips - ONE}, -1, -1):"
-        defines = () if isinstance(op, While) else (count,)
-        b.emit(Region([(header, body)], reads, defines, op.where))
-        for one, output in zip(carried, outs[2:], strict=False):
-            self.env[output] = self._carried_out(one, output)
-        for items, output in zip(lists, outs[2 + len(op.inits) :], strict=True):
-            if items is None:
-                continue
-            items.count = done
-            self.env[output] = items
+            b.level[name] = outer_level
+        self.env[op.outputs[0]] = Number(Load(name), INT64) if ends_early else integer(0)
+        assert done is not None
+        if trips is None:
+            b.emit(Region([("while True:", body)], (), (), op.where))
+            return done
+        header = f"for {count} in range({trips}):"
+        if isinstance(op, For) and op.backward:
+            header = f"for {count} in range({trips - ONE}, -1, -1):"
+        b.emit(Region([(header, body)], trips.names, (count,), op.where))
+        return done
 
     def _trips(self, op: For) -> Affine:
         """Return the number of iterations at most."""
-        found: list[Affine] = []
-        for seq in op.seqs:
-            if isinstance(seq, Display) and seq.kind == "range":
-                start, stop, step = seq.items
-                size = self.rep(step)
-                if not isinstance(size, Number) or not size.constant:
-                    raise NotCovered("a range whose step is not known", op.where)
-                first, last = self.extent_of(start), self.extent_of(stop)
-                extent = None if first is None or last is None else last - first
-                found.append(self.count_of(self.integer_of(start), self.integer_of(stop),
-                                           size.constant, extent))  # fmt: skip
-                continue
-            rep = self.rep(seq)
-            if isinstance(rep, Items):
-                if rep.count is not None:
-                    found.append(rep.count)
-            elif isinstance(rep, Array) and rep.dims:
-                found.append(rep.dims[0].size)
-            else:
-                raise NotCovered("a loop over an object", op.where)
+        found = [size for seq in op.seqs if (size := self._size_of_sequence(seq, op)) is not None]
         if op.count is not None:
             return self.integer_of(op.count)
         if not found:
             raise NotCovered("a loop over a list whose length is not known", op.where)
-        first_count = found[0]
         for other in found[1:]:
-            if other != first_count:
-                self.builder.guard(Apply("!=", (Integer(other), Integer(first_count))))
-        return first_count
+            if other != found[0]:
+                self.builder.guard(Apply("!=", (Integer(other), Integer(found[0]))))
+        return found[0]
+
+    def _size_of_sequence(self, seq: Arg, op: For) -> Affine | None:
+        """Return how many items a sequence has; None for a list that others in step tell."""
+        if isinstance(seq, Display) and seq.kind == "range":
+            start, stop, step = seq.items
+            size = self.rep(step)
+            if not isinstance(size, Number) or not size.constant:
+                raise NotCovered("a range whose step is not known", op.where)
+            first, last = self.extent_of(start), self.extent_of(stop)
+            extent = None if first is None or last is None else last - first
+            return self.count_of(
+                self.integer_of(start), self.integer_of(stop), size.constant, extent
+            )
+        rep = self.rep(seq)
+        if isinstance(rep, Items):
+            return rep.count
+        if isinstance(rep, Array) and rep.dims:
+            return rep.dims[0].size
+        raise NotCovered("a loop over an object", op.where)
 
     def _bind_items(self, op: For, count: str) -> None:
         b = self.builder
@@ -790,7 +837,9 @@ class Lowering:
         if isinstance(rep, Known):
             return Carried("", rep)
         if isinstance(rep, Parts):
-            items = param.type.items if isinstance(param.type, TupleOf) else (OPAQUE,) * len(rep.items)
+            items = (
+                param.type.items if isinstance(param.type, TupleOf) else (OPAQUE,) * len(rep.items)
+            )
             parts = [
                 self._carry_in(Value(t, param.hint), one, (key, k), promoted)
                 for k, (one, t) in enumerate(zip(rep.items, items, strict=True))
@@ -819,57 +868,83 @@ class Lowering:
         own = {name for one in carried for name in one.names}
         numbers: list[Assign] = []
         arrays: list[tuple[Carried, Array]] = []
-        for k, one, rep in self._leaf_pairs(carried, op):
+        for key, one, rep in self._leaf_pairs(carried, op):
             if isinstance(one.rep, Items):
                 arrays.append(self._moved_items(one, rep, op))
-                continue
-            if isinstance(one.rep, Known):
-                if not isinstance(rep, Known) or rep.value is not one.rep.value:
-                    raise NotCovered("an object that a loop changes", op.where)
-                continue
-            if isinstance(one.rep, Number):
-                if not isinstance(rep, Number):
-                    raise NotCovered("a number that becomes an array in a loop", op.where)
-                if rep.dtype != one.rep.dtype:
-                    if BOOL in (rep.dtype, one.rep.dtype):
-                        raise NotCovered("a flag that becomes a number in a loop", op.where)
-                    wanted = np.result_type(rep.dtype, one.rep.dtype)
-                    if wanted != one.rep.dtype:
-                        promoted[k] = wanted
-                        raise _Promoted
-                expr = converted(rep.expr, rep.dtype, one.rep.dtype)
-                names = {*names_of(expr), *(load.storage for load in _all_loads(expr))}
-                if isinstance(expr, Load) and expr.storage == one.name:
-                    continue
-                if names & (own - {one.name}):
-                    expr = b.assign(expr, rep.dtype, one.name).expr
-                numbers.append(Assign(one.name, (), expr, "=", b.where))
-                continue
-            if not isinstance(rep, Array) or not isinstance(one.rep, Array):
-                raise NotCovered("an array that becomes a number in a loop", op.where)
-            if rep.dtype != one.rep.dtype or len(rep.dims) != len(one.rep.dims):
-                raise NotCovered("an array whose dtype or rank a loop changes", op.where)
-            if b.is_whole(rep) and rep.storage == one.name:
-                continue
-            for mine, other in zip(one.rep.dims, rep.dims, strict=True):
-                b.same(mine, other)
-            arrays.append((one, rep))
+            elif isinstance(one.rep, Number):
+                numbers += self._moved_number(one, rep, key, promoted, own, op)
+            elif isinstance(one.rep, Array):
+                arrays += self._moved_array(one, rep, op)
+            elif not isinstance(rep, Known) or rep.value is not one.rep.value:  # type: ignore[union-attr]
+                raise NotCovered("an object that a loop changes", op.where)
         for node in numbers:
             b.emit(node)
         sources = {one.name for one, _ in arrays}
         ready = [(one, b.copied(rep) if rep.storage in sources else rep) for one, rep in arrays]
         for one, rep in ready:
-            name, entry = one.name, rep.entry
-            b.nest(rep.dims, lambda i, n=name, e=entry: [Assign(n, i, at(e, i), "=", b.where)])  # type: ignore[misc]
+            self._copy_into(one.name, rep)
         for one in _leaf_carried(carried):
-            if one.source is None or one.name in sources:
-                continue
-            rename(body, one.name, one.source)  # always the same memory: one name is enough
-            for outer in b.bodies:
-                if one.copy in outer:
-                    outer.remove(one.copy)  # type: ignore[arg-type]
-            one.rep = of_storage(one.source, one.rep.dims, one.rep.dtype)  # type: ignore[union-attr]
-            self._forget(one.name, one.source)
+            if one.source is not None and one.name not in sources:
+                self._unite(one, body)
+
+    def _unite(self, one: Carried, body: list[Node]) -> None:
+        """Use one name for a carried array that is only changed in place."""
+        b = self.builder
+        assert one.source is not None
+        assert isinstance(one.rep, Array)
+        rename(body, one.name, one.source)
+        for outer in b.bodies:
+            if one.copy in outer:
+                outer.remove(one.copy)
+        one.rep = of_storage(one.source, one.rep.dims, one.rep.dtype)
+        self._forget(one.name, one.source)
+
+    def _copy_into(self, name: str, array: Array) -> None:
+        b = self.builder
+        b.nest(array.dims, lambda i: [Assign(name, i, at(array.entry, i), "=", b.where)])
+
+    def _moved_number(
+        self,
+        one: Carried,
+        rep: Rep,
+        key: Any,
+        promoted: dict[Any, Any],
+        own: set[str],
+        op: For | While,
+    ) -> list[Assign]:
+        """Return what gives a carried number its value for the next iteration."""
+        b = self.builder
+        assert isinstance(one.rep, Number)
+        if not isinstance(rep, Number):
+            raise NotCovered("a number that becomes an array in a loop", op.where)
+        if rep.dtype != one.rep.dtype:
+            if BOOL in (rep.dtype, one.rep.dtype):
+                raise NotCovered("a flag that becomes a number in a loop", op.where)
+            wanted = np.result_type(rep.dtype, one.rep.dtype)
+            if wanted != one.rep.dtype:
+                promoted[key] = wanted
+                raise _Promoted
+        expr = converted(rep.expr, rep.dtype, one.rep.dtype)
+        if isinstance(expr, Load) and expr.storage == one.name:
+            return []
+        names = {*names_of(expr), *(load.storage for load in loads(expr))}
+        if names & (own - {one.name}):
+            expr = b.assign(expr, rep.dtype, one.name).expr
+        return [Assign(one.name, (), expr, "=", b.where)]
+
+    def _moved_array(self, one: Carried, rep: Rep, op: For | While) -> list[tuple[Carried, Array]]:
+        """Return a carried array with what it becomes; nothing if it is changed in place."""
+        b = self.builder
+        assert isinstance(one.rep, Array)
+        if not isinstance(rep, Array):
+            raise NotCovered("an array that becomes a number in a loop", op.where)
+        if rep.dtype != one.rep.dtype or len(rep.dims) != len(one.rep.dims):
+            raise NotCovered("an array whose dtype or rank a loop changes", op.where)
+        if b.is_whole(rep) and rep.storage == one.name:
+            return []
+        for mine, other in zip(one.rep.dims, rep.dims, strict=True):
+            b.same(mine, other)
+        return [(one, rep)]
 
     def _leaf_pairs(
         self, carried: list[Carried], op: For | While
@@ -911,13 +986,21 @@ class Lowering:
     def _carried_out(self, one: Carried, output: Value) -> Rep:
         b = self.builder
         if one.parts is not None:
-            items = output.type.items if isinstance(output.type, TupleOf) else (OPAQUE,) * len(one.parts)
-            return Parts(tuple(self._carried_out(p, Value(t, output.hint))
-                               for p, t in zip(one.parts, items, strict=True)))  # fmt: skip
+            items = (
+                output.type.items
+                if isinstance(output.type, TupleOf)
+                else (OPAQUE,) * len(one.parts)
+            )
+            return Parts(
+                tuple(
+                    self._carried_out(p, Value(t, output.hint))
+                    for p, t in zip(one.parts, items, strict=True)
+                )
+            )
         rep = one.rep
         if isinstance(rep, Array) and isinstance(output.type, Numeric) and output.type.shape:
-            for extent, dim in zip(output.type.shape, rep.dims, strict=False):
-                b.note(extent, dim.size)
+            for length, dim in zip(output.type.shape, rep.dims, strict=False):
+                b.note(length, dim.size)
         if isinstance(rep, Number):
             extent = output.type.value if isinstance(output.type, Numeric) else None
             b.level[one.name] = len(b.bodies) - 1
@@ -925,9 +1008,9 @@ class Lowering:
         return rep
 
     # ------------------------------------------------------------------------------ lists
-    def _lists(self, op: For | While, count: str, trips: Affine | None) -> list[Items | None]:
+    def _lists(self, op: For | While, count: str, trips: Affine | None) -> list[Items]:
         """Return the lists that a loop collects."""
-        found: list[Items | None] = []
+        found: list[Items] = []
         first = 2 + len(op.inits)
         atoms = op.body.results[1 + len(op.inits) :]
         for output, atom in zip(op.outputs[first:], atoms, strict=True):
@@ -943,8 +1026,15 @@ class Lowering:
             mine.capacities.append(capacity)
             found.append(mine)
             if isinstance(atom, Value) and isinstance(atom.type, ListOf):
-                inner = Items(mine.columns, None, (*mine.index, named(count)), None,
-                              list(mine.capacities), mine.grows, mine.counts)  # fmt: skip
+                inner = Items(
+                    mine.columns,
+                    None,
+                    (*mine.index, named(count)),
+                    None,
+                    list(mine.capacities),
+                    mine.grows,
+                    mine.counts,
+                )
                 self.sinks[atom] = inner
         return found
 
@@ -962,30 +1052,27 @@ class Lowering:
             return
         leaves = list(_leaves(rep))
         if not items.columns:
-            for leaf in leaves:
-                items.columns.append(self._column(leaf, items, level))
-        if len(leaves) != len(items.columns):
+            items.columns += [self._column(leaf, items, level) for leaf in leaves]
+        if [leaf.dtype for leaf in leaves] != [c.dtype for c in items.columns]:
             raise NotCovered("a list of items of several types", self.builder.where)
-        b = self.builder
-        index = (*items.index, named(count))
         if items.grows and items.columns:
             self._grow(items, count)
         for leaf, column in zip(leaves, items.columns, strict=True):
-            if leaf.dtype != column.dtype:
-                raise NotCovered("a list of items of several dtypes", b.where)
-            if isinstance(leaf, Number):
-                b.emit(Assign(column.storage, index, leaf.expr, "=", b.where))
-                continue
-            if column.lengths is not None:
-                for k, dim in enumerate(leaf.dims):
-                    b.emit(Assign(column.lengths, (*index, whole(k)), Integer(dim.size), "="))
+            self._keep(leaf, column, (*items.index, named(count)))
 
-            def inside(
-                i: tuple[Affine, ...], leaf: Array = leaf, column: Column = column
-            ) -> list[Node]:
-                return [Assign(column.storage, (*index, *i), at(leaf.entry, i), "=", b.where)]
-
-            b.nest(leaf.dims, inside)
+    def _keep(self, leaf: Number | Array, column: Column, index: tuple[Affine, ...]) -> None:
+        """Write one number or array of an item into its column."""
+        b = self.builder
+        if isinstance(leaf, Number):
+            b.emit(Assign(column.storage, index, leaf.expr, "=", b.where))
+            return
+        if column.lengths is not None:
+            for k, dim in enumerate(leaf.dims):
+                b.emit(Assign(column.lengths, (*index, whole(k)), Integer(dim.size), "="))
+        entry = leaf.entry
+        b.nest(
+            leaf.dims, lambda i: [Assign(column.storage, (*index, *i), at(entry, i), "=", b.where)]
+        )
 
     def _collect_count(self, items: Items, inner: Items, count: str, level: int) -> None:
         """Keep how many items an inner list has."""
@@ -1016,7 +1103,9 @@ class Lowering:
                     size = known
                 else:
                     size = self._bounded(size, outermost, "a list of arrays")
-                    lengths = lengths or b.storage("lengths", (*capacities, Dim(whole(len(dims)))), INT64)
+                    lengths = lengths or b.storage(
+                        "lengths", (*capacities, Dim(whole(len(dims)))), INT64
+                    )
             most.append(Dim(size))
         made = b.storage("saved", (*capacities, *most), leaf.dtype)
         made.notes["list"] = True
@@ -1059,11 +1148,22 @@ class Lowering:
         for column in items.columns:
             name = column.storage
             test = b.fresh("full")
-            b.emit(Lines((f"{test} = {first} >= {{{name}}}.shape[0]",),
-                         (Access(name, "read", None), Access(first, "read", ()),
-                          Access(test, "write", ())), (test,)))  # fmt: skip
-            grown = Lines((f"{{{name}}} = grown({{{name}}})",),
-                          (Access(name, "read", None), Access(name, "write", None)), (name,))
+            b.emit(
+                Lines(
+                    (f"{test} = {first} >= {{{name}}}.shape[0]",),
+                    (
+                        Access(name, "read", None),
+                        Access(first, "read", ()),
+                        Access(test, "write", ()),
+                    ),
+                    (test,),
+                )
+            )
+            grown = Lines(
+                (f"{{{name}}} = grown({{{name}}})",),
+                (Access(name, "read", None), Access(name, "write", None)),
+                (name,),
+            )
             b.emit(Region([(f"if {test}:", [grown])], (test,)))
 
     def item_at(self, items: Items, place: Number, type_: Type | None = None) -> Rep:
@@ -1074,9 +1174,15 @@ class Lowering:
             raise NotCovered("an item of a list", b.where)
         item = type_ if type_ is not None else items.type
         if isinstance(item, ListOf):
-            return Items(items.columns, item.item, (*items.index, index),
-                         self._inner_count(items, index), items.capacities, items.grows,
-                         items.counts)  # fmt: skip
+            return Items(
+                items.columns,
+                item.item,
+                (*items.index, index),
+                self._inner_count(items, index),
+                items.capacities,
+                items.grows,
+                items.counts,
+            )
         columns = iter(items.columns)
         full = (*items.index, index)
         return self._item(item, columns, full)
@@ -1091,7 +1197,9 @@ class Lowering:
             return found
         return b.named_value(Load(found, (*items.index, index)), "count")
 
-    def _item(self, type_: Type | None, columns: Iterator[Column], index: tuple[Affine, ...]) -> Rep:
+    def _item(
+        self, type_: Type | None, columns: Iterator[Column], index: tuple[Affine, ...]
+    ) -> Rep:
         b = self.builder
         if isinstance(type_, TupleOf):
             return Parts(tuple(self._item(t, columns, index) for t in type_.items))
@@ -1099,8 +1207,7 @@ class Lowering:
         if column is None:
             raise NotCovered("an item of a list that was not collected", b.where)
         if not column.dims:
-            made = b.assign(Load(column.storage, index), column.dtype, "saved", may_be_python=True)
-            return made
+            return b.assign(Load(column.storage, index), column.dtype, "saved", may_be_python=True)
         dims = []
         shape = type_.shape if isinstance(type_, Numeric) else None
         for k, dim in enumerate(column.dims):
@@ -1155,8 +1262,13 @@ class Lowering:
         left = ", ".join(f"{{{n}}}" for n in names) + ("," if len(names) == 1 else "")
         b.emit(Lines((f"{left} = np.nonzero({{{copy.storage}}})",), tuple(touched), names, b.where))
         size = b.fresh("n")
-        b.emit(Lines((f"{size} = {{{names[0]}}}.shape[0]",),
-                     (Access(names[0], "read", None), Access(size, "write", ())), (size,)))  # fmt: skip
+        b.emit(
+            Lines(
+                (f"{size} = {{{names[0]}}}.shape[0]",),
+                (Access(names[0], "read", None), Access(size, "write", ())),
+                (size,),
+            )
+        )
         b.level[size] = len(b.bodies) - 1
         dim = Dim(named(size))
         for one in made:
@@ -1184,8 +1296,9 @@ class Lowering:
         entry = Load(column.storage, (*front, *(named(f"@{k}") for k in range(len(dims)))))
         found = Array(entry, dims, column.dtype)
         wanted = column.dtype if dtype is None else dtype
-        return b.filled(dims, lambda i: converted(at(found.entry, i), column.dtype, wanted), wanted,
-                        "items")  # fmt: skip
+        return b.filled(
+            dims, lambda i: converted(at(found.entry, i), column.dtype, wanted), wanted, "items"
+        )
 
 
 def _is_none(rep: Rep | None) -> bool:
@@ -1202,15 +1315,7 @@ def _leaf_carried(carried: Sequence[Carried]) -> Iterator[Carried]:
 
 def _always_raises(block: Block) -> bool:
     """Return True if a block ends with an error of the user's."""
-    return any(isinstance(op, Call) and op.target is P.raise_ for op in block.ops)
-
-
-def _all_loads(expr: Expr) -> Iterator[Load]:
-    if isinstance(expr, Load):
-        yield expr
-    elif isinstance(expr, Apply):
-        for arg in expr.args:
-            yield from _all_loads(arg)
+    return any(isinstance(op, Call) and op.target is primitives.raise_ for op in block.ops)
 
 
 def _leaves(rep: Rep) -> Iterator[Number | Array]:
@@ -1232,6 +1337,3 @@ def _renamed_rep(rep: Rep, old: str, new: str) -> Rep:
         assert isinstance(rep.entry, Load)
         return Array(Load(new, rep.entry.index), rep.dims, rep.dtype)
     return rep
-
-
-_unused = (FLOAT64, indexing, Number)

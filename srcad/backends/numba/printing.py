@@ -9,16 +9,17 @@ from srcad.backends.numba.loops import (
     Affine,
     Apply,
     Assign,
+    Constant,
     Expr,
     Guard,
     Integer,
     Lines,
-    Literal_,
     Load,
     Nest,
     Node,
     Region,
     Storage,
+    bodies,
     defined_in,
     walk,
 )
@@ -29,10 +30,22 @@ from srcad.startup.records import dataclass, field
 # Precedences as in Python's grammar, the loosest first.
 _CHOICE, _NOT, _COMPARE, _OR, _XOR, _AND, _SUM, _PRODUCT, _UNARY, _ATOM = range(10)
 _INFIX = {
-    "<": _COMPARE, "<=": _COMPARE, ">": _COMPARE, ">=": _COMPARE, "==": _COMPARE, "!=": _COMPARE,
-    "|": _OR, "^": _XOR, "&": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT,
-    "//": _PRODUCT, "%": _PRODUCT,
-}  # fmt: skip
+    "<": _COMPARE,
+    "<=": _COMPARE,
+    ">": _COMPARE,
+    ">=": _COMPARE,
+    "==": _COMPARE,
+    "!=": _COMPARE,
+    "|": _OR,
+    "^": _XOR,
+    "&": _AND,
+    "+": _SUM,
+    "-": _SUM,
+    "*": _PRODUCT,
+    "/": _PRODUCT,
+    "//": _PRODUCT,
+    "%": _PRODUCT,
+}
 
 
 # ---------------------------------------------------------------------------- expressions
@@ -60,37 +73,36 @@ class Printer:
                 return self.names.get(storage, storage), _ATOM
             case Load(storage, index):
                 return f"{storage}[{', '.join(map(self.affine, index))}]", _ATOM
-            case Literal_(text):
+            case Constant(text):
                 return text, _UNARY if text.startswith("-") else _ATOM
             case Integer(value):
                 text = self.affine(value)
                 if len(value.terms) + bool(value.constant) > 1:
                     return text, _SUM
                 is_product = " * " in text
-                return text, _PRODUCT if is_product else (
-                    _UNARY if text.startswith("-") else _ATOM)  # fmt: skip
+                return text, _PRODUCT if is_product else (_UNARY if text.startswith("-") else _ATOM)
+            case Apply():
+                return self._applied(expr)
+        raise AssertionError(expr)
+
+    def _applied(self, expr: Apply) -> tuple[str, int]:
+        match expr:
             case Apply("neg", (x,)):
                 return f"-{self.expr(x, _UNARY)}", _UNARY
             case Apply("not", (x,)):
                 return f"not {self.expr(x, _NOT)}", _NOT
             case Apply("if", (test, a, b)):
-                return (
-                    f"{self.expr(a, _NOT)} if {self.expr(test, _NOT)} else {self.expr(b)}",
-                    _CHOICE,
-                )
+                first, condition = self.expr(a, _NOT), self.expr(test, _NOT)
+                return f"{first} if {condition} else {self.expr(b)}", _CHOICE
             case Apply(form, (a, b)) if form in _INFIX:
                 level = _INFIX[form]
                 left = self.expr(a, level + (level == _COMPARE))
                 return f"{left} {form} {self.expr(b, level + 1)}", level
-            case Apply(form, args):
-                return f"{form}({', '.join(map(self.expr, args))})", _ATOM
-        raise AssertionError(expr)
+        return f"{expr.form}({', '.join(map(self.expr, expr.args))})", _ATOM
 
 
 # ----------------------------------------------------------------------------- allocation
-def allocations(
-    body: list[Node], storages: Mapping[str, Storage]
-) -> dict[int, list[Storage]]:
+def allocations(body: list[Node], storages: Mapping[str, Storage]) -> dict[int, list[Storage]]:
     """Return which arrays are made before which node (by identity).
 
     An array is made in the body that contains all of its uses, before the first; further out, in
@@ -102,11 +114,13 @@ def allocations(
 
 
 def _place(
-    body: Sequence[Node], names: set[str], storages: Mapping[str, Storage],
-    made: dict[int, list[Storage]], around: list[tuple[Node, bool]],
-) -> None:  # fmt: skip
+    body: Sequence[Node],
+    names: set[str],
+    storages: Mapping[str, Storage],
+    made: dict[int, list[Storage]],
+    around: list[Node],
+) -> None:
     users: dict[str, list[Node]] = {}
-    inner_users: dict[str, list[int]] = {}
     for node in body:
         for name in {a.storage for a in node.accesses()} & names:
             users.setdefault(name, []).append(node)
@@ -115,35 +129,27 @@ def _place(
         storage = storages[name]
         if storage.given or not storage.dims:
             continue
-        if len(nodes) == 1 and isinstance(nodes[0], Nest | Region) and not (
-                storage.is_result):  # fmt: skip
-            bodies = [b for b in _bodies(nodes[0]) if _uses(b, name)]
-            if len(bodies) == 1:
-                deeper.setdefault(id(bodies[0]), set()).add(name)
-                continue
-        target = nodes[0]
-        if not storage.escapes:
-            for node, is_loop in reversed(around):
-                defined = defined_in(node)
-                if is_loop and any(n in defined for d in storage.dims for n in d.size.names):
-                    break
-                if not is_loop and any(n in defined for d in storage.dims for n in d.size.names):
-                    break
-                target = node
-        made.setdefault(id(target), []).append(storage)
-    del inner_users
+        inner = [one for one in bodies(nodes[0]) if _uses(one, name)]
+        if len(nodes) == len(inner) == 1 and not storage.is_result:
+            deeper.setdefault(id(inner[0]), set()).add(name)
+        else:
+            made.setdefault(id(_outermost(nodes[0], storage, around)), []).append(storage)
     for node in body:
-        for one in _bodies(node):
-            inner = deeper.get(id(one))
-            if inner:
-                is_loop = isinstance(node, Nest) or node.parts[0][0].startswith(("for", "while"))
-                _place(one, inner, storages, made, [*around, (node, is_loop)])
+        for one in bodies(node):
+            if id(one) in deeper:
+                _place(one, deeper[id(one)], storages, made, [*around, node])
 
 
-def _bodies(node: Node) -> list[list[Node]]:
-    if isinstance(node, Nest):
-        return [node.body]
-    return [body for _, body in node.parts] if isinstance(node, Region) else []
+def _outermost(node: Node, storage: Storage, around: list[Node]) -> Node:
+    """Return the node before which an array is made, for a first use in a node."""
+    if storage.escapes:
+        return node
+    for outer in reversed(around):
+        defined = defined_in(outer)
+        if any(name in defined for dim in storage.dims for name in dim.size.names):
+            break
+        node = outer
+    return node
 
 
 def _uses(body: Sequence[Node], name: str) -> bool:
@@ -170,8 +176,9 @@ class Writer:
             for storage in self.made.get(id(node), ()):
                 shape = ", ".join(str(d.size) for d in storage.dims)
                 comma = "," if len(storage.dims) == 1 else ""
-                self._line(f"{indent}{storage.name} = np.empty(({shape}{comma}), "
-                           f"np.{storage.dtype.name})")  # fmt: skip
+                self._line(
+                    f"{indent}{storage.name} = np.empty(({shape}{comma}), np.{storage.dtype.name})"
+                )
             self._node(node, indent)
 
     def _node(self, node: Node, indent: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba.builder import Builder, converted, zero_of
-from srcad.backends.numba.elementwise import Lowering, dtype_of, in_dtype, result_dtype
+from srcad.backends.numba.elementwise import in_dtype, result_dtype
 from srcad.backends.numba.indexing import transposed
 from srcad.backends.numba.loops import (
     ONE,
@@ -18,10 +18,10 @@ from srcad.backends.numba.loops import (
     Affine,
     Apply,
     Assign,
+    Constant,
     Dim,
     Expr,
     Integer,
-    Literal_,
     Load,
     Nest,
     Node,
@@ -34,7 +34,6 @@ from srcad.backends.numba.representations import (
     FLOAT64,
     INT64,
     Array,
-    Known,
     Number,
     Rep,
     at,
@@ -42,7 +41,7 @@ from srcad.backends.numba.representations import (
     of_storage,
 )
 from srcad.ir.core import Call
-from srcad.types.numeric import DType
+from srcad.types.numeric import DType, Numeric
 from srcad.types.sizes import constant_extent
 
 _ONE_DIM = Dim(ONE, constant_extent(1))
@@ -72,7 +71,7 @@ def reduced(
 ) -> Number | Array:
     """Return entries combined over some axes.
 
-    `how` combines what there is with an entry (see `Assign`), and `start` is what there is at first.
+    `how` combines what there is with an entry (see `Assign`); `start` is what there is at first.
     """
     rank = len(dims)
     kept = [k for k in range(rank) if k not in over]
@@ -110,9 +109,15 @@ def reduced(
 
 
 def _result(
-    b: Builder, dims: Sequence[Dim], over: Sequence[int], dtype: DType, hint: object,
-    i: tuple[Affine, ...], *, keepdims: bool,
-) -> tuple[Array, tuple[Affine, ...]]:  # fmt: skip
+    b: Builder,
+    dims: Sequence[Dim],
+    over: Sequence[int],
+    dtype: DType,
+    hint: object,
+    i: tuple[Affine, ...],
+    *,
+    keepdims: bool,
+) -> tuple[Array, tuple[Affine, ...]]:
     left = [k for k in range(len(dims)) if keepdims or k not in over]
     shape = tuple(_ONE_DIM if k in over else dims[k] for k in left)
     made = b.storage(hint, shape, dtype)
@@ -126,7 +131,7 @@ def added(dtype: DType) -> str:
 
 # --------------------------------------------------------------------------------- calls
 def total(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``np.sum(x, axis, keepdims=...)``."""
+    """Lower ``np.sum(x, axis, keepdims=...)``."""
     (x,) = reps
     _only(op, options, "axis", "keepdims")
     if isinstance(x, Number):
@@ -134,9 +139,17 @@ def total(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep
     assert isinstance(x, Array)
     dtype = result_dtype(op, reps) if x.dtype != BOOL else _sum_dtype(op)
     over = axes_of(len(x.dims), options.get("axis"))
-    return reduced(b, x.dims, lambda i: in_dtype(x, at(x.entry, i), dtype), over, added(dtype),
-                   zero_of(dtype), dtype, op.result.hint or "total",
-                   keepdims=bool(options.get("keepdims", False)))  # fmt: skip
+    return reduced(
+        b,
+        x.dims,
+        lambda i: in_dtype(x, at(x.entry, i), dtype),
+        over,
+        added(dtype),
+        zero_of(dtype),
+        dtype,
+        op.result.hint or "total",
+        keepdims=bool(options.get("keepdims", False)),
+    )
 
 
 def _sum_dtype(op: Call) -> DType:
@@ -145,7 +158,7 @@ def _sum_dtype(op: Call) -> DType:
 
 
 def count(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``np.count_nonzero(x, axis)``."""
+    """Lower ``np.count_nonzero(x, axis)``."""
     (x,) = reps
     _only(op, options, "axis", "keepdims")
     if not isinstance(x, Array):
@@ -154,22 +167,38 @@ def count(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep
     def entry(i: tuple[Affine, ...]) -> Expr:
         return Apply("int", (converted(at(x.entry, i), x.dtype, BOOL),))
 
-    return reduced(b, x.dims, entry, axes_of(len(x.dims), options.get("axis")), "+=",
-                   Integer(ZERO), INT64, op.result.hint or "count",
-                   keepdims=bool(options.get("keepdims", False)))  # fmt: skip
+    return reduced(
+        b,
+        x.dims,
+        entry,
+        axes_of(len(x.dims), options.get("axis")),
+        "+=",
+        Integer(ZERO),
+        INT64,
+        op.result.hint or "count",
+        keepdims=bool(options.get("keepdims", False)),
+    )
 
 
 def average(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``np.mean(x, axis, keepdims=...)``."""
+    """Lower ``np.mean(x, axis, keepdims=...)``."""
     (x,) = reps
     _only(op, options, "axis", "keepdims")
     if not isinstance(x, Array):
         return x
     dtype = FLOAT32 if x.dtype == FLOAT32 else FLOAT64
     over = axes_of(len(x.dims), options.get("axis"))
-    sums = reduced(b, x.dims, lambda i: in_dtype(x, at(x.entry, i), dtype), over, added(dtype),
-                   zero_of(dtype), dtype, op.result.hint or "total",
-                   keepdims=bool(options.get("keepdims", False)))  # fmt: skip
+    sums = reduced(
+        b,
+        x.dims,
+        lambda i: in_dtype(x, at(x.entry, i), dtype),
+        over,
+        added(dtype),
+        zero_of(dtype),
+        dtype,
+        op.result.hint or "total",
+        keepdims=bool(options.get("keepdims", False)),
+    )
     size = b.size_of([x.dims[k] for k in over])
     divisor: Expr = Integer(size)
     if dtype == FLOAT32:
@@ -178,19 +207,27 @@ def average(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> R
 
 
 def product(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``np.prod(x, axis, keepdims=...)``."""
+    """Lower ``np.prod(x, axis, keepdims=...)``."""
     (x,) = reps
     _only(op, options, "axis", "keepdims")
     if not isinstance(x, Array) or x.dtype.kind != "f":
         raise NotCovered("a product of integers", op.where)
-    one = Literal_("1.0") if x.dtype == FLOAT64 else Literal_("np.float32(1.0)")
-    return reduced(b, x.dims, lambda i: at(x.entry, i), axes_of(len(x.dims), options.get("axis")),
-                   "*=", one, x.dtype, op.result.hint or "product",
-                   keepdims=bool(options.get("keepdims", False)))  # fmt: skip
+    one = Constant("1.0") if x.dtype == FLOAT64 else Constant("np.float32(1.0)")
+    return reduced(
+        b,
+        x.dims,
+        lambda i: at(x.entry, i),
+        axes_of(len(x.dims), options.get("axis")),
+        "*=",
+        one,
+        x.dtype,
+        op.result.hint or "product",
+        keepdims=bool(options.get("keepdims", False)),
+    )
 
 
 def extreme(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``np.max(x, axis, keepdims=...)`` and ``np.min``: nan wins, and no entries are an error."""
+    """Lower ``np.max(x, axis, keepdims=...)`` and ``np.min``: nan wins."""
     (x,) = reps
     _only(op, options, "axis", "keepdims")
     if isinstance(x, Number):
@@ -201,18 +238,26 @@ def extreme(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> R
     for k in over:
         not_empty(b, x.dims[k])
     if x.dtype.kind == "f":
-        start: Expr = Literal_("-np.inf" if is_max else "np.inf")
+        start: Expr = Constant("-np.inf" if is_max else "np.inf")
         if x.dtype == FLOAT32:
             start = Apply("np.float32", (start,))
         how = "maximum" if is_max else "minimum"
     elif x.dtype == INT64:
-        start = Literal_(str(-(2**63) if is_max else 2**63 - 1))
+        start = Constant(str(-(2**63) if is_max else 2**63 - 1))
         how = "max" if is_max else "min"
     else:
         raise NotCovered(f"an extreme of {x.dtype}", op.where)
-    return reduced(b, x.dims, lambda i: at(x.entry, i), over, how, start, x.dtype,
-                   op.result.hint or ("largest" if is_max else "least"),
-                   keepdims=bool(options.get("keepdims", False)))  # fmt: skip
+    return reduced(
+        b,
+        x.dims,
+        lambda i: at(x.entry, i),
+        over,
+        how,
+        start,
+        x.dtype,
+        op.result.hint or ("largest" if is_max else "least"),
+        keepdims=bool(options.get("keepdims", False)),
+    )
 
 
 def not_empty(b: Builder, dim: Dim) -> None:
@@ -225,22 +270,27 @@ def not_empty(b: Builder, dim: Dim) -> None:
 
 
 def truth(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``np.any(x, axis)`` and ``np.all(x, axis)``."""
+    """Lower ``np.any(x, axis)`` and ``np.all(x, axis)``."""
     (x,) = reps
     _only(op, options, "axis", "keepdims")
     if not isinstance(x, Array):
         raise NotCovered("the truth of a number", op.where)
     is_any = op.target is np.any
     return reduced(
-        b, x.dims, lambda i: converted(at(x.entry, i), x.dtype, BOOL),
-        axes_of(len(x.dims), options.get("axis")), "|=" if is_any else "&=",
-        Literal_("False" if is_any else "True"), BOOL, op.result.hint or "test",
+        b,
+        x.dims,
+        lambda i: converted(at(x.entry, i), x.dtype, BOOL),
+        axes_of(len(x.dims), options.get("axis")),
+        "|=" if is_any else "&=",
+        Constant("False" if is_any else "True"),
+        BOOL,
+        op.result.hint or "test",
         keepdims=bool(options.get("keepdims", False)),
-    )  # fmt: skip
+    )
 
 
 def running(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``np.cumsum(x, axis)``."""
+    """Lower ``np.cumsum(x, axis)``."""
     (x,) = reps
     _only(op, options, "axis")
     if not isinstance(x, Array) or x.dtype not in (FLOAT64, INT64):
@@ -266,24 +316,29 @@ def running(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> R
 
 
 def _running_over_all(b: Builder, op: Call, x: Array) -> Rep:
-    """The running sum of the entries in C order, as a vector."""
+    """Return the running sum of the entries in C order, as a vector."""
     size = b.size_of(x.dims)
-    extent = op.result.type.shape[0] if getattr(op.result.type, "shape", None) else None
+    shape = op.result.type.shape if isinstance(op.result.type, Numeric) else None
+    extent = shape[0] if shape else None
     b.note(extent, size)
     dims = (Dim(size, extent),)
     made = b.storage(op.result.hint or "sums", dims, x.dtype)
     name, place = b.fresh("total"), b.fresh("place")
     b.emit(Assign(name, (), zero_of(x.dtype), "=", b.where))
     b.emit(Assign(place, (), Integer(ZERO), "=", b.where))
-    b.nest(x.dims, lambda i: [
-        Assign(name, (), Apply("+", (Load(name), at(x.entry, i))), "=", b.where),
-        Assign(made.name, (named(place),), Load(name), "=", b.where),
-        Assign(place, (), Apply("+", (Load(place), Integer(ONE))), "=", b.where)])  # fmt: skip
+    b.nest(
+        x.dims,
+        lambda i: [
+            Assign(name, (), Apply("+", (Load(name), at(x.entry, i))), "=", b.where),
+            Assign(made.name, (named(place),), Load(name), "=", b.where),
+            Assign(place, (), Apply("+", (Load(place), Integer(ONE))), "=", b.where),
+        ],
+    )
     return of_storage(made.name, dims, x.dtype)
 
 
 def spread(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``np.var(x, axis, ddof, keepdims)`` and ``np.std``."""
+    """Lower ``np.var(x, axis, ddof, keepdims)`` and ``np.std``."""
     (x,) = reps
     _only(op, options, "axis", "keepdims", "ddof")
     if not isinstance(x, Array) or x.dtype != FLOAT64:
@@ -292,8 +347,17 @@ def spread(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Re
     ddof = options.get("ddof", 0)
     if not isinstance(ddof, int):
         raise NotCovered("a ddof that is no constant integer", op.where)
-    sums = reduced(b, x.dims, lambda i: at(x.entry, i), over, "add_any_order", zero_of(FLOAT64),
-                   FLOAT64, "total", keepdims=True)  # fmt: skip
+    sums = reduced(
+        b,
+        x.dims,
+        lambda i: at(x.entry, i),
+        over,
+        "add_any_order",
+        zero_of(FLOAT64),
+        FLOAT64,
+        "total",
+        keepdims=True,
+    )
     size = b.size_of([x.dims[k] for k in over])
     mean = b.elementwise(lambda e: Apply("/", (e[0], Integer(size))), [sums], FLOAT64, "mean")
     assert isinstance(mean, Array)
@@ -303,16 +367,27 @@ def spread(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Re
         difference = Apply("-", (at(x.entry, i), centre))
         return Apply("square", (difference,))
 
-    squares = reduced(b, x.dims, entry, over, "add_any_order", zero_of(FLOAT64), FLOAT64, "total",
-                      keepdims=bool(options.get("keepdims", False)))  # fmt: skip
+    squares = reduced(
+        b,
+        x.dims,
+        entry,
+        over,
+        "add_any_order",
+        zero_of(FLOAT64),
+        FLOAT64,
+        "total",
+        keepdims=bool(options.get("keepdims", False)),
+    )
     if ddof:
         b.guard(Apply("<=", (Integer(size), Integer(ZERO + _whole(ddof)))))
     divisor = Integer(size - _whole(ddof))
-    result = b.elementwise(lambda e: Apply("/", (e[0], divisor)), [squares], FLOAT64,
-                           op.result.hint)  # fmt: skip
+    result = b.elementwise(
+        lambda e: Apply("/", (e[0], divisor)), [squares], FLOAT64, op.result.hint
+    )
     if op.target is np.std:
-        return b.elementwise(lambda e: Apply("np.sqrt", tuple(e)), [result], FLOAT64,
-                             op.result.hint)  # fmt: skip
+        return b.elementwise(
+            lambda e: Apply("np.sqrt", tuple(e)), [result], FLOAT64, op.result.hint
+        )
     return result
 
 
@@ -321,7 +396,7 @@ def _whole(value: int) -> Affine:
 
 
 def position(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``np.argmax(x)`` and ``np.argmin(x)`` of a vector, or along one axis."""
+    """Lower ``np.argmax(x)`` and ``np.argmin(x)`` of a vector, or along one axis."""
     (x,) = reps
     _only(op, options, "axis")
     if not isinstance(x, Array) or x.dtype.kind not in "fi":
@@ -347,9 +422,11 @@ def position(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> 
         Assign(place, (), Apply("if", (Load(test), Integer(i[k]), Load(place))), "=", b.where),
     ]
     first = at(x.entry, tuple(ZERO if j == k else one for j, one in enumerate(i)))
-    body: list[Node] = [Assign(best, (), first, "=", b.where),
-                        Assign(place, (), Integer(ZERO), "=", b.where),
-                        Nest(variables[k], x.dims[k], step)]  # fmt: skip
+    body: list[Node] = [
+        Assign(best, (), first, "=", b.where),
+        Assign(place, (), Integer(ZERO), "=", b.where),
+        Nest(variables[k], x.dims[k], step),
+    ]
     kept = [j for j in range(len(x.dims)) if j != k]
     if not kept:
         for node in body:
@@ -367,7 +444,7 @@ def position(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> 
 
 # ------------------------------------------------------------------------------ products
 def matrix_product(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``a @ b``, ``np.dot(a, b)``."""
+    """Lower ``a @ b``, ``np.dot(a, b)``."""
     left, right = reps
     _only(op, options)
     if isinstance(left, Number) or isinstance(right, Number):
@@ -375,8 +452,13 @@ def matrix_product(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any
             raise NotCovered("a matrix product with a number", op.where)
         dtype = result_dtype(op, reps)
         return b.elementwise(
-            lambda e: Apply("*", tuple(in_dtype(r, x, dtype) for r, x in zip(reps, e, strict=True))),
-            reps, dtype, op.result.hint)  # fmt: skip
+            lambda e: Apply(
+                "*", tuple(in_dtype(r, x, dtype) for r, x in zip(reps, e, strict=True))
+            ),
+            reps,
+            dtype,
+            op.result.hint,
+        )
     assert isinstance(left, Array)
     assert isinstance(right, Array)
     dtype = result_dtype(op, reps)
@@ -393,17 +475,28 @@ def matrix_product(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any
     if n == 1:
         dims = (*left.dims[:-1], left.dims[-1])
         rank = len(dims)
-        return summed_products(b, [left, right], dims, [tuple(range(rank)), (rank - 1,)],
-                               list(range(rank - 1)), dtype, op.result.hint)  # fmt: skip
+        return summed_products(
+            b,
+            [left, right],
+            dims,
+            [tuple(range(rank)), (rank - 1,)],
+            list(range(rank - 1)),
+            dtype,
+            op.result.hint,
+        )
     return _stacked(b, left, right, dtype, op.result.hint)
 
 
 def _stacked(b: Builder, left: Array, right: Array, dtype: DType, hint: object) -> Rep:
-    """A product of stacks of matrices (or of one matrix on the right), entry by entry."""
+    """Return a product of stacks of matrices (or of one matrix on the right), entry by entry."""
     if len(left.dims) == 1:
         raise NotCovered("a product of a vector and a stack", b.where)
-    front = b.broadcast([Array(Literal_("0.0"), left.dims[:-2], dtype),
-                         Array(Literal_("0.0"), right.dims[:-2], dtype)])  # fmt: skip
+    front = b.broadcast(
+        [
+            Array(Constant("0.0"), left.dims[:-2], dtype),
+            Array(Constant("0.0"), right.dims[:-2], dtype),
+        ]
+    )
     rank = len(front)
     dims = (*front, left.dims[-2], left.dims[-1], right.dims[-1])
     i, k, j = rank, rank + 1, rank + 2
@@ -422,14 +515,20 @@ def _stacked(b: Builder, left: Array, right: Array, dtype: DType, hint: object) 
 
 
 def summed_products(
-    b: Builder, arrays: list[Array], dims: Sequence[Dim], places: list[tuple[int, ...]],
-    kept: list[int], dtype: DType, hint: object,
-) -> Rep:  # fmt: skip
+    b: Builder,
+    arrays: list[Array],
+    dims: Sequence[Dim],
+    places: list[tuple[int, ...]],
+    kept: list[int],
+    dtype: DType,
+    hint: object,
+) -> Rep:
     """Return sums of products: each array is indexed by some of the loops."""
 
     def entry(i: tuple[Affine, ...]) -> Expr:
-        factors = [at(a.entry, tuple(i[k] for k in at_)) for a, at_ in zip(arrays, places,
-                                                                           strict=True)]  # fmt: skip
+        factors = [
+            at(a.entry, tuple(i[k] for k in at_)) for a, at_ in zip(arrays, places, strict=True)
+        ]
         result = factors[0]
         for factor in factors[1:]:
             result = Apply("*", (result, factor))
@@ -440,12 +539,13 @@ def summed_products(
 
 
 def _plain_product(b: Builder, left: Array, right: Array, dtype: DType, hint: object) -> Rep:
-    """A product of matrices and vectors: a call of BLAS."""
+    """Return a product of matrices and vectors: a call of BLAS."""
     shape = (*left.dims[:-1], *(right.dims[-1:] if len(right.dims) > 1 else ()))
     constant = [not isinstance(a.entry, Load) and not _varies(a) for a in (left, right)]
     if constant[0] and len(left.dims) == 1:  # ones @ b: sums of its columns
-        return summed_products(b, [left, right], (right.dims[0], right.dims[1]), [(0,), (0, 1)],
-                               [1], dtype, hint)  # fmt: skip
+        return summed_products(
+            b, [left, right], (right.dims[0], right.dims[1]), [(0,), (0, 1)], [1], dtype, hint
+        )
     if constant[1] and len(right.dims) == 1:
         if left.storage is not None and left.entry.index == tuple(reversed(axes(2))):  # type: ignore[union-attr]
             back = transposed(left, (1, 0))
@@ -459,8 +559,12 @@ def _plain_product(b: Builder, left: Array, right: Array, dtype: DType, hint: ob
     made = b.storage(hint or "product", shape, dtype)
     made.given = True
     names = " ".join(reads)
-    b.call(f"{{{made.name}}} = np.dot({texts[0]}, {texts[1]})", names.split(), made,
-           defines=(made.name,))  # fmt: skip
+    b.call(
+        f"{{{made.name}}} = np.dot({texts[0]}, {texts[1]})",
+        names.split(),
+        made,
+        defines=(made.name,),
+    )
     return of_storage(made.name, shape, dtype)
 
 
@@ -508,7 +612,7 @@ def contiguous(b: Builder, array: Array) -> tuple[str, str]:
 
 
 def outer(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``np.outer(a, b)`` of vectors."""
+    """Lower ``np.outer(a, b)`` of vectors."""
     _only(op, options)
     left, right = reps
     if not all(isinstance(r, Array) and len(r.dims) == 1 for r in reps):
@@ -518,14 +622,19 @@ def outer(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep
     dtype = result_dtype(op, reps)
 
     def entry(i: tuple[Affine, ...]) -> Expr:
-        return Apply("*", (in_dtype(left, at(left.entry, i[:1]), dtype),
-                           in_dtype(right, at(right.entry, i[1:]), dtype)))  # fmt: skip
+        return Apply(
+            "*",
+            (
+                in_dtype(left, at(left.entry, i[:1]), dtype),
+                in_dtype(right, at(right.entry, i[1:]), dtype),
+            ),
+        )
 
     return b.filled((*left.dims, *right.dims), entry, dtype, op.result.hint or "product")
 
 
 def tensor_product(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``np.tensordot(a, b, axes)``."""
+    """Lower ``np.tensordot(a, b, axes)``."""
     left, right = reps[:2]
     pairs = options.get("axes", 2)
     if not isinstance(left, Array) or not isinstance(right, Array):
@@ -545,8 +654,11 @@ def tensor_product(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any
         b.same(left.dims[x], right.dims[y])
     free_left = [k for k in range(m) if k not in over_left]
     free_right = [k for k in range(n) if k not in over_right]
-    dims = [*(left.dims[k] for k in free_left), *(left.dims[k] for k in over_left),
-            *(right.dims[k] for k in free_right)]  # fmt: skip
+    dims = [
+        *(left.dims[k] for k in free_left),
+        *(left.dims[k] for k in over_left),
+        *(right.dims[k] for k in free_right),
+    ]
     p, q = len(free_left), len(over_left)
     where_left = {k: j for j, k in enumerate(free_left)}
     where_left |= {k: p + j for j, k in enumerate(over_left)}
@@ -558,7 +670,7 @@ def tensor_product(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any
 
 
 def inner(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """``np.inner(a, b)`` and ``np.vdot(a, b)`` of real vectors."""
+    """Lower ``np.inner(a, b)`` and ``np.vdot(a, b)`` of real vectors."""
     _only(op, options)
     left, right = reps
     if not all(isinstance(r, Array) and len(r.dims) == 1 for r in reps):
@@ -597,4 +709,3 @@ for _targets, _lowering, _names in (
 for _target in (operator.matmul, np.matmul, np.dot):
     OPTIONS[_target] = (matrix_product, ("out",))
 OPTIONS[np.tensordot] = (tensor_product, ())
-_unused = (Lowering, dtype_of, Known)

@@ -10,10 +10,10 @@ from srcad.backends.interface import NotCovered
 from srcad.backends.numba.loops import (
     AXIS,
     Affine,
+    Constant,
     Dim,
     Expr,
     Integer,
-    Literal_,
     Load,
     named,
     replaced,
@@ -154,7 +154,7 @@ def constant(value: Any) -> Number:
     is_python = not isinstance(value, np.generic)
     kind = type(value) if is_python else type(value.item())
     if kind is bool:
-        return Number(Literal_(repr(bool(value))), BOOL, is_python)
+        return Number(Constant(repr(bool(value))), BOOL, is_python)
     if kind is int:
         if abs(int(value)) >= 2**53:
             raise NotCovered("an integer of more than 53 bits")
@@ -163,7 +163,7 @@ def constant(value: Any) -> Number:
         dtype = FLOAT64 if is_python else value.dtype
         if dtype not in (FLOAT64, FLOAT32):
             raise NotCovered(f"a number of dtype {dtype}")
-        return Number(Literal_(float_text(float(value))), dtype, is_python)
+        return Number(Constant(float_text(float(value))), dtype, is_python)
     raise NotCovered(f"a constant of class {kind.__name__!r}")
 
 

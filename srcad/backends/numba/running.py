@@ -39,8 +39,8 @@ from numpy._core import umath
 from srcad.arguments.options import Numba
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba.deopt import Deopt
-from srcad.backends.numba.lowering import Lowered, Parameter
 from srcad.backends.numba.loops import Dim
+from srcad.backends.numba.lowering import Lowered, Parameter
 from srcad.backends.numba.representations import (
     Array,
     Items,
@@ -50,9 +50,9 @@ from srcad.backends.numba.representations import (
     Rep,
     of_storage,
 )
-from srcad.ir.primitives import build_record
 from srcad.backends.python.backend import register_text
 from srcad.errors import BackendWarning, NotCompiledError
+from srcad.ir.primitives import build_record
 from srcad.startup.identifiers import printable
 from srcad.startup.locks import importing, lock
 from srcad.startup.records import dataclass, field
