@@ -29,6 +29,7 @@ from srcad.backends.numba.loops import (
     whole,
 )
 from srcad.backends.numba.representations import (
+    BOOL,
     FLOAT64,
     INT64,
     Array,
@@ -186,11 +187,12 @@ def same_value(low: Any, op: Call) -> Rep:
 def _is(low: Any, op: Call) -> Rep:
     """``a is None``."""
     left, right = (low.rep(arg) for arg in op.args)
+    type_ = getattr(op.args[0], "type", None)
     if isinstance(right, Known) and right.value is None:
-        from srcad.backends.numba.representations import BOOL
-
-        is_none = isinstance(left, Known) and left.value is None
-        return Number(Literal_(repr(is_none)), BOOL)
+        if isinstance(left, Known) and left.value is None:
+            return Number(Literal_("True"), BOOL)
+        if isinstance(left, Number | Array | Parts) and isinstance(type_, Numeric | TupleOf):
+            return Number(Literal_("False"), BOOL)
     raise NotCovered("a comparison of objects", op.where)
 
 

@@ -86,6 +86,8 @@ def dtype_of(rep: Rep) -> DType:
 def result_dtype(op: Call, reps: list[Rep]) -> DType:
     """Return the dtype of a result: that of its type, or what NumPy makes of the operands."""
     type_ = op.result.type
+    if not all(isinstance(r, Number | Array) for r in reps):
+        raise NotCovered("an operand that is no number", op.where)
     if isinstance(type_, Numeric) and type_.dtype is not None:
         return covered_dtype(type_.dtype)
     strong = [r.dtype for r in reps if isinstance(r, Array) or not _is_weak(r)]

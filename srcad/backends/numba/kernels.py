@@ -37,8 +37,8 @@ _OPTIONS: Mapping[str, Any] = {"error_model": "numpy"}
 # A defect of the text, or something that Numba does not support, shows as one of these; a warning
 # is raised where warnings are errors.
 _FAILURES = (
-    NumbaError, NumbaWarning, ArithmeticError, AssertionError, AttributeError, ImportError, LookupError,
-    RuntimeError, TypeError, ValueError,
+    NumbaError, NumbaWarning, ArithmeticError, AssertionError, AttributeError, ImportError,
+    LookupError, RuntimeError, TypeError, ValueError,
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -68,9 +69,12 @@ from srcad.ir import primitives as P
 from srcad.ir.text import target_name
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric, array_type
-from srcad.types.sizes import Extent, at_least, fresh_extent
+from srcad.types.sizes import Extent, constant_extent, at_least, fresh_extent, settled
 from srcad.types.structures import OPAQUE, Fixed, ListOf, TupleOf, Type
 
+_COMPARISONS = frozenset(
+    {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, P.not_}
+)
 _TABLE = {**table(), **linear.table()}
 
 
@@ -138,6 +142,7 @@ class Lowering:
     builder: Builder = field(default_factory=Builder)
     env: dict[Value, Rep] = field(default_factory=dict)
     sinks: dict[Value, Items] = field(default_factory=dict)
+    made: dict[Value, Call] = field(default_factory=dict)
     masks: dict[tuple[str | None, str], list[Array]] = field(default_factory=dict)
 
     # ------------------------------------------------------------------------- functions
@@ -246,6 +251,8 @@ class Lowering:
         match op:
             case Call():
                 self.env[op.result] = self.call(op)
+                if op.target in _COMPARISONS:
+                    self.made[op.result] = op
             case Try():
                 raise NotCovered("a try statement", op.where)
             case If():
@@ -333,9 +340,11 @@ class Lowering:
 
     def extent_of(self, arg: Arg) -> Extent | None:
         """Return the value of an integer argument as the types know it."""
-        if isinstance(arg, Value) and isinstance(arg.type, Numeric):
+        if isinstance(arg, Value) and isinstance(arg.type, Numeric) and arg.type.value is not None:
             return arg.type.value
         rep = self.rep(arg)
+        if isinstance(rep, Number) and rep.constant is not None:
+            return constant_extent(rep.constant)
         return rep.extent if isinstance(rep, Number) else None
 
     def sizes_of(self, arg: Arg | None) -> list[Affine]:
@@ -411,7 +420,44 @@ class Lowering:
         return converted(rep.expr, rep.dtype, BOOL)
 
     def conditional(self, op: If) -> None:
-        """Lower ``if``."""
+        """Lower ``if``; the branch that lengths decide, where both together cannot be lowered."""
+        b = self.builder
+        mark = len(b.body)
+        try:
+            self._both_branches(op)
+        except NotCovered:
+            decided = self._decided(op.test)
+            if decided is None:
+                raise
+            del b.body[mark:]
+            block = op.then if decided else op.orelse
+            self.ops(block)
+            for output, atom in zip(op.outputs, block.results, strict=True):
+                self.env[output] = Known(UNDEF.value) if atom == UNDEF else self.rep(atom)
+
+    def _decided(self, test: Atom) -> bool | None:
+        """Return what a comparison of lengths says, as the example decides it; None for others."""
+        made = self.made.get(test) if isinstance(test, Value) else None
+        if made is None:
+            return None
+        if made.target is P.not_:
+            inner = self._decided(made.args[0])  # type: ignore[arg-type]
+            return None if inner is None else not inner
+        left, right = (self.extent_of(arg) for arg in made.args)
+        if left is None or right is None:
+            return None
+        if made.target in (operator.eq, operator.ne):
+            found = settled(left, right)
+            return found if found is None or made.target is operator.eq else not found
+        if made.target in (operator.gt, operator.le):
+            left, right = right, left
+        positive = made.target in (operator.lt, operator.gt)
+        less = at_least(right - left, 1)
+        if less:
+            return positive
+        return (not positive) if at_least(left - right, 0) else None
+
+    def _both_branches(self, op: If) -> None:
         b = self.builder
         test = self.test_of(op.test)
         text, reads = self._name_of_test(test)
@@ -468,6 +514,8 @@ class Lowering:
     ) -> Rep:  # fmt: skip
         """Return what a value is after a conditional, given what it is after each branch."""
         b = self.builder
+        if any(isinstance(r, Number | Array | Parts) for r in reps):  # None is never read there
+            reps = tuple(None if _is_none(r) else r for r in reps)  # type: ignore[assignment]
         known = [r for r in reps if r is not None]
         if not known:
             return Known(UNDEF.value)
@@ -520,34 +568,37 @@ class Lowering:
         name = b.fresh(hint or "array")
         storage = Storage(name, [], dtype, True, True)
         b.storages[name] = storage
-        for rep, body in zip(reps, bodies, strict=True):
-            if rep is None:
-                empty = f"np.empty(({'0, ' * rank}), np.{dtype.name})"
-                body.append(Lines((f"{{{name}}} = {empty}",), (Access(name, "write", None),), (name,)))
-                continue
-            self._move(rep, name, body)
-        outer = set(b.level)
-        del outer
-        dims: list[Dim] = []
+        level = len(b.bodies) - 1
+        dims: list[Dim | None] = []
         for k in range(rank):
             extent = type_.shape[k] if isinstance(type_, Numeric) and type_.shape else None
             sizes = {r.dims[k].size for r in known}
-            level = len(b.bodies) - 1
-            if len(sizes) == 1 and all(b.level_of(n) <= level for s in sizes for n in s.names):
-                dims.append(Dim(sizes.pop(), extent or known[0].dims[k].extent))
+            affine = sizes.pop() if len(sizes) == 1 else b.affine_of(extent)
+            is_known = affine is not None and all(b.level_of(n) <= level for n in affine.names)
+            dims.append(Dim(affine, extent) if affine is not None and is_known else None)
+        for rep, body in zip(reps, bodies, strict=True):
+            if rep is not None:
+                self._move(rep, name, body)
                 continue
-            affine = b.affine_of(extent)
-            if affine is not None:
-                dims.append(Dim(affine, extent))
+            lengths = ["0" if d is None else str(d.size) for d in dims]
+            line = f"{{{name}}} = np.empty(({', '.join(lengths)},), np.{dtype.name})"
+            names = [n for d in dims if d is not None for n in d.size.names]
+            touched = [Access(n, "read", ()) for n in names]
+            body.append(Lines((line,), (*touched, Access(name, "write", None)), (name,)))
+        result: list[Dim] = []
+        for k, dim in enumerate(dims):
+            if dim is not None:
+                result.append(dim)
                 continue
+            extent = type_.shape[k] if isinstance(type_, Numeric) and type_.shape else None
             size = b.fresh("n")
             after.append(Lines((f"{size} = {{{name}}}.shape[{k}]",),
                                (Access(name, "read", None), Access(size, "write", ())), (size,)))  # fmt: skip
             b.level[size] = level
             b.note(extent, named(size))
-            dims.append(Dim(named(size), extent))
-        storage.dims = list(dims)
-        return of_storage(name, tuple(dims), dtype)
+            result.append(Dim(named(size), extent))
+        storage.dims = list(result)
+        return of_storage(name, tuple(result), dtype)
 
     def _move(self, rep: Array, name: str, body: list[Node]) -> str:
         """Let a name stand for an array, at the end of a body; return the array's own storage."""
@@ -1135,6 +1186,10 @@ class Lowering:
         wanted = column.dtype if dtype is None else dtype
         return b.filled(dims, lambda i: converted(at(found.entry, i), column.dtype, wanted), wanted,
                         "items")  # fmt: skip
+
+
+def _is_none(rep: Rep | None) -> bool:
+    return isinstance(rep, Known) and (rep.value is None or rep.value is UNDEF.value)
 
 
 def _leaf_carried(carried: Sequence[Carried]) -> Iterator[Carried]:

@@ -247,14 +247,14 @@ def running(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> R
         raise NotCovered("a running sum of these numbers", op.where)
     axis = options.get("axis")
     if axis is None and len(x.dims) != 1:
-        raise NotCovered("a running sum over all axes", op.where)
+        return _running_over_all(b, op, x)
     k = 0 if axis is None else axes_of(len(x.dims), axis)[0]
     made = b.storage(op.result.hint or "sums", x.dims, x.dtype)
     variables = [b.variable() for _ in x.dims]
     i = tuple(map(named, variables))
     name = b.fresh("total")
     body: list[Node] = [
-        Assign(name, (), at(x.entry, i), "+=", b.where),
+        Assign(name, (), Apply("+", (Load(name), at(x.entry, i))), "=", b.where),
         Assign(made.name, i, Load(name), "=", b.where),
     ]
     body = [Assign(name, (), zero_of(x.dtype), "=", b.where), Nest(variables[k], x.dims[k], body)]
@@ -263,6 +263,23 @@ def running(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> R
     for node in body:
         b.emit(node)
     return of_storage(made.name, x.dims, x.dtype)
+
+
+def _running_over_all(b: Builder, op: Call, x: Array) -> Rep:
+    """The running sum of the entries in C order, as a vector."""
+    size = b.size_of(x.dims)
+    extent = op.result.type.shape[0] if getattr(op.result.type, "shape", None) else None
+    b.note(extent, size)
+    dims = (Dim(size, extent),)
+    made = b.storage(op.result.hint or "sums", dims, x.dtype)
+    name, place = b.fresh("total"), b.fresh("place")
+    b.emit(Assign(name, (), zero_of(x.dtype), "=", b.where))
+    b.emit(Assign(place, (), Integer(ZERO), "=", b.where))
+    b.nest(x.dims, lambda i: [
+        Assign(name, (), Apply("+", (Load(name), at(x.entry, i))), "=", b.where),
+        Assign(made.name, (named(place),), Load(name), "=", b.where),
+        Assign(place, (), Apply("+", (Load(place), Integer(ONE))), "=", b.where)])  # fmt: skip
+    return of_storage(made.name, dims, x.dtype)
 
 
 def spread(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:

@@ -1,0 +1,71 @@
+"""The text of compiled loops run by Python, without Numba: what it computes, not how fast."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcad.backends.numba.backend import prepare, write
+from srcad.backends.numba.deopt import Deopt
+from srcad.ir.core import Function
+
+
+def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*map(np.float64, args))
+
+    return call
+
+
+def grown(storage: np.ndarray) -> np.ndarray:
+    longer = np.empty((2 * storage.shape[0], *storage.shape[1:]), storage.dtype)
+    longer[: storage.shape[0]] = storage
+    return longer
+
+
+def solve_lower(a: np.ndarray, b: np.ndarray, transposed: bool) -> np.ndarray:
+    return np.linalg.solve(a.T if transposed else a, b)
+
+
+def refusing(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except np.linalg.LinAlgError:
+            raise Deopt from None
+
+    return call
+
+
+FUNCTIONS = {
+    **{name: _quiet(getattr(np, name)) for name in (
+        "exp", "expm1", "log", "log1p", "log2", "log10", "tanh", "sin", "cos", "tan", "sinh",
+        "cosh", "power", "logaddexp", "sign", "maximum", "minimum", "fmax", "fmin")},
+    "erf": math.erf,
+    "expit": lambda x: 1 / (1 + math.exp(-x)),
+    "add_any_order": lambda s, x: s + x,
+    "square": lambda x: x * x,
+    "grown": grown,
+    "cholesky": refusing(np.linalg.cholesky),
+    "solve": refusing(np.linalg.solve),
+    "solve_lower": refusing(solve_lower),
+    "inverse": refusing(np.linalg.inv),
+    "lower_inverse": refusing(np.linalg.inv),
+    "determinant": refusing(np.linalg.slogdet),
+    "Deopt": Deopt,
+    "np": np,
+    "math": math,
+}  # fmt: skip
+
+
+def interpreted(function: Function) -> tuple[Callable[..., Any], str]:
+    """Return the kernel of a function as Python runs it, and its text.
+
+    The kernel takes the arguments of the compiled function in order.
+    """
+    loops = write(prepare(function), "kernel")
+    space = dict(FUNCTIONS)
+    exec(compile(loops.text, "<loops>", "exec"), space)
+    return space["kernel"], loops.text
