@@ -56,13 +56,14 @@ def run(seconds: float = 3.0, backend: str = "numpy") -> int:
     rng = np.random.default_rng(0)
     x, t = spirals(150, rng)
     params = initial(rng)
-    step = value_and_grad(loss)
+    step: Any = value_and_grad(loss)
+    compiled = None if backend == "numpy" else _compiled_step(backend)
     step(params, x, t)
     print("A plain NumPy function, and what srcad wrote from it:\n")
     _side_by_side(_without_docstring(definition(loss).text), step.source)
 
-    if backend != "numpy":
-        step = _compiled_step(backend)
+    if compiled is not None:
+        step = compiled
         step(params, x, t)
     check_grads(loss, [params, x, t], wrt=0, order=1)
     print("\nEvery entry of its gradient agrees with finite differences.\n")

@@ -192,14 +192,17 @@ def _warn_of_backend(family: Family, function: Any, found: NotCovered) -> None:
     if family.has_warned_of_backend or not isinstance(family.request.backend, Numba):
         return
     family.has_warned_of_backend = True
-    where = found.where
+    where, code = found.where, code_of(function)
+    file, line = ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
+    if where is not None and where.file:
+        file, line = where.file, where.line
     warnings.warn_explicit(
         f"the {family.request.mode} of {name_of(function)!r} runs on NumPy: {found} is not "
         "compiled. Ask for NumPy with backend='numpy', or for what is available with "
         "backend='auto'; backend=srcad.Numba(strict=True) makes this an error",
         BackendWarning,
-        "" if where is None else where.file,
-        0 if where is None else where.line,
+        file,
+        line,
     )
 
 

@@ -19,8 +19,8 @@ from srcad.backends.numba.fusion import Fusion, contract
 from srcad.backends.numba.loops import Expr, Load
 from srcad.backends.numba.lowering import Lowered, Lowering
 from srcad.backends.numba.printing import Writer, allocations, reads_in
-from srcad.backends.numba.representations import Array, Number, Rep
-from srcad.backends.numba.running import Switch, kernels, leaves_of, wrapper
+from srcad.backends.numba.representations import Array, Items, Number, Rep
+from srcad.backends.numba.running import Switch, Wrapper, kernels, leaves_of
 from srcad.backends.python.backend import load as load_numpy
 from srcad.backends.python.backend import write as write_numpy
 from srcad.ir.core import Function, Location
@@ -35,8 +35,7 @@ class Prepared:
 
     lowered: Lowered
     function: Function
-    wrapper: Callable[[str], str]
-    objects: dict[Any, str]
+    wrapper: Wrapper
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +61,9 @@ def prepare(function: Function) -> Prepared:
     if not any(map(leaves_of, lowered.results)):
         raise NotCovered("a result without numbers")
     types = [getattr(result, "type", None) for result in function.block.results]
-    objects: dict[Any, str] = {}
-    wrapped = partial(wrapper, lowered, types, len(function.params), objects)
-    wrapped(function.name)  # raises NotCovered for results that cannot be made
-    return Prepared(lowered, function, wrapped, objects)
+    wrapper = Wrapper(lowered, types, len(function.params))
+    wrapper.text(function.name)  # raises NotCovered for results that cannot be made
+    return Prepared(lowered, function, wrapper)
 
 
 def write(prepared: Prepared, name: str) -> Loops:
@@ -91,6 +89,9 @@ def _expression(leaf: Rep) -> Expr:
     if isinstance(leaf, Array):
         assert leaf.storage is not None
         return Load(leaf.storage)
+    if isinstance(leaf, Items):
+        (column,) = leaf.columns
+        return Load(column.storage)
     assert isinstance(leaf, Number)
     return leaf.expr
 
@@ -113,8 +114,9 @@ def load(
     def numpy_code() -> Callable[..., Any]:
         return load_numpy(write_numpy(prepared.function, loops.name), label)
 
-    switch = Switch(loops.name, compile_loops, numpy_code, options, measures, prepared.objects)
-    return switch.wrapped(prepared.wrapper(loops.name), loops.text, label)
+    switch = Switch(loops.name, compile_loops, numpy_code, options, measures)
+    text = prepared.wrapper.text(loops.name)
+    return switch.wrapped(text, prepared.wrapper.constants, loops.text, label)
 
 
 def configure(options: Numba) -> Backend:

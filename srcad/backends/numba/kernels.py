@@ -23,7 +23,7 @@ import llvmlite
 import llvmlite.binding
 import numba
 import numpy as np
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, NumbaWarning
 
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba import functions
@@ -34,10 +34,11 @@ from srcad.startup.locks import importing
 LINEAR = ("cholesky", "solve", "solve_lower", "inverse", "lower_inverse", "determinant")
 _LAPACK = "srcad.backends.numba.lapack"  # needs SciPy
 _OPTIONS: Mapping[str, Any] = {"error_model": "numpy"}
-# A defect of the text, or something that Numba does not support, shows as one of these.
+# A defect of the text, or something that Numba does not support, shows as one of these; a warning
+# is raised where warnings are errors.
 _FAILURES = (
-    NumbaError, ArithmeticError, AssertionError, AttributeError, ImportError, LookupError,
-    RuntimeError, TypeError, ValueError,
+    NumbaError, NumbaWarning, ArithmeticError, AssertionError, AttributeError, ImportError,
+    LookupError, RuntimeError, TypeError, ValueError,
 )  # fmt: skip
 
 

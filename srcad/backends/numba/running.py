@@ -28,7 +28,7 @@ import threading
 import time
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -39,21 +39,12 @@ from numpy._core import umath
 from srcad.arguments.options import Numba
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba.deopt import Deopt
-from srcad.backends.numba.loops import Dim
 from srcad.backends.numba.lowering import Lowered, Parameter
-from srcad.backends.numba.representations import (
-    Array,
-    Items,
-    Known,
-    Number,
-    Parts,
-    Rep,
-    of_storage,
-)
+from srcad.backends.numba.representations import Array, Items, Known, Parts, Rep
 from srcad.backends.python.backend import register_text
 from srcad.errors import BackendWarning, NotCompiledError
 from srcad.ir.primitives import build_record
-from srcad.startup.identifiers import printable
+from srcad.startup.identifiers import is_name, printable
 from srcad.startup.locks import importing, lock
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
@@ -76,12 +67,11 @@ _handling: Callable[[], Any] = getattr(getattr(umath, "_extobj_contextvar", None
 
 
 # ------------------------------------------------------------------------- the wrapper
-def wrapper(
-    lowered: Lowered, types: Sequence[Any], count: int, objects: dict[Any, str], name: str
-) -> str:
-    """Return the text of the function that calls a kernel.
+@dataclass(eq=False)
+class Wrapper:
+    """Writes the function that calls a kernel.
 
-    Parameters
+    Attributes
     ----------
     lowered : Lowered
         The function as loop nests.
@@ -89,123 +79,132 @@ def wrapper(
         The types of its results.
     count : int
         How many arguments the derivative has.
-    objects : dict
-        The names of the classes of its results; it is filled.
-    name : str
-        Its name.
+    constants : dict
+        The objects that the text names.
     """
-    arguments = ", ".join(f"a{k}" for k in range(count))
-    leaves = [leaf for rep in lowered.results for leaf in leaves_of(rep)]
-    names = [f"r{k}" for k in range(len(leaves))]
-    found = iter(names)
-    packed = [_packed(r, t, found, objects) for r, t in zip(lowered.results, types, strict=True)]
-    result = packed[0] if len(packed) == 1 else _tuple(packed)
-    fetched = ", ".join(_fetched(p) for p in lowered.parameters)
-    tests = ["kernel is not None", "(handling() is quiet.handling or is_quiet())"]
-    tests += [
-        f"-{LARGEST} < {_path(p)} < {LARGEST}"
-        for p in lowered.parameters
-        if p.type.shape == () and p.type.dtype is not None and p.type.dtype.kind in "iu"
-    ]
-    lines = [
-        f"def {name}({arguments}):",
-        f"    if {' and '.join(tests)}:",
-        "        try:",
-        f"            {', '.join(names)}{',' if len(names) == 1 else ''} = kernel({fetched})",
-        "        except refusals as error:",
-        "            refused(error)",
-        "        else:",
-        "            if failures:",
-        "                failures.clear()",
-        f"            return {result}",
-        f"    return numpy({arguments})",
-    ]
-    return "\n".join(lines) + "\n"
+
+    lowered: Lowered
+    types: Sequence[Any]
+    count: int
+    constants: dict[str, Any] = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        """Return the text of a function of this name.
+
+        Raises
+        ------
+        NotCovered
+            A result is of a kind that is not made of numbers and arrays here.
+        """
+        arguments = ", ".join(f"a{k}" for k in range(self.count))
+        results = self.lowered.results
+        names = [f"r{k}" for k, _ in enumerate(leaf for rep in results for leaf in leaves_of(rep))]
+        found = iter(names)
+        packed = [self._packed(r, t, found) for r, t in zip(results, self.types, strict=True)]
+        fetched = ", ".join(self._fetched(p) for p in self.lowered.parameters)
+        tests = ["kernel is not None", "(handling() is quiet.handling or is_quiet())"]
+        tests += [
+            f"-{LARGEST} < {self._path(p)} < {LARGEST}"
+            for p in self.lowered.parameters
+            if p.type.shape == () and p.type.dtype is not None and p.type.dtype.kind in "iu"
+        ]
+        lines = [
+            f"def {name}({arguments}):",
+            f"    if {' and '.join(tests)}:",
+            "        try:",
+            f"            {_targets(names)} = kernel({fetched})",
+            "        except refusals as error:",
+            "            refused(error)",
+            "        else:",
+            "            if failures:",
+            "                failures.clear()",
+            f"            return {packed[0] if len(packed) == 1 else _tuple(packed)}",
+            f"    return numpy({arguments})",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _constant(self, value: Any) -> str:
+        """Return the name of an object."""
+        name = f"c{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def _path(self, parameter: Parameter) -> str:
+        """Return the expression of the part of an argument that a kernel takes."""
+        (_, first), *rest = parameter.path
+        text = f"a{first}"
+        for kind, key in rest:
+            if kind == "field":
+                text = f"{text}.{key}" if is_name(key) else f"getattr({text}, {key!r})"
+            elif kind == "item":
+                spelled = repr(key) if type(key) in (int, str) else self._constant(key)
+                text = f"{text}[{spelled}]"
+            else:
+                text = f'array({text}, "{parameter.type.dtype}")'
+        return text
+
+    def _fetched(self, parameter: Parameter) -> str:
+        """Return the expression of an argument of a kernel."""
+        path = self._path(parameter)
+        if parameter.type.form == "array" and parameter.type.shape == ():
+            return f"{path}[()]"
+        if parameter.type.form == "any" and parameter.type.shape == ():
+            return f"({path}[()] if type({path}) is ndarray else {path})"
+        return path
+
+    def _packed(self, rep: Rep, type_: Any, names: Iterator[str]) -> str:
+        """Return the expression of a result."""
+        if isinstance(rep, Known):
+            return self._constant(rep.value)
+        if isinstance(rep, Parts):
+            return self._packed_parts(rep, type_, names)
+        name = next(names)
+        if isinstance(rep, Items):
+            return f"{name}.tolist()"
+        if isinstance(rep, Array):
+            return name
+        form = type_.form if isinstance(type_, Numeric) else "any"
+        if form == "array":
+            return f'array({name}, "{rep.dtype.name}")'
+        if form == "python" or (form == "any" and rep.dtype.kind != "f"):
+            return name
+        return f"{rep.dtype.name.replace('bool', 'bool_')}({name})"
+
+    def _packed_parts(self, rep: Parts, type_: Any, names: Iterator[str]) -> str:
+        items: Sequence[Any] = [None] * len(rep.items)
+        if isinstance(type_, ListOf):
+            items = [type_.item] * len(rep.items)
+        elif isinstance(type_, TupleOf):
+            items = type_.items
+        elif type_ is not None:
+            raise NotCovered("a result that is an object")
+        packed = [self._packed(one, t, names) for one, t in zip(rep.items, items, strict=True)]
+        cls = list if isinstance(type_, ListOf) else getattr(type_, "cls", tuple)
+        keys = getattr(type_, "keys", None)
+        if cls is list:
+            return f"[{', '.join(packed)}]"
+        if keys is None:
+            return _tuple(packed)
+        if cls is dict:
+            pairs = zip(map(self._constant, keys), packed, strict=True)
+            return f"{{{', '.join(f'{key}: {value}' for key, value in pairs)}}}"
+        names_of_parts = f"{self._constant(cls)}, {self._constant(keys)}"
+        return f"build_record({', '.join([names_of_parts, *packed])})"
 
 
 def leaves_of(rep: Rep) -> list[Rep]:
     """Return the numbers and arrays of a result, in the order in which a kernel returns them."""
     if isinstance(rep, Parts):
         return [leaf for one in rep.items for leaf in leaves_of(one)]
-    if isinstance(rep, Items):
-        (column,) = rep.columns
-        assert rep.count is not None
-        return [of_storage(column.storage, (Dim(rep.count),), column.dtype)]
     return [] if isinstance(rep, Known) else [rep]
-
-
-def _path(parameter: Parameter) -> str:
-    (_, first), *rest = parameter.path
-    text = f"a{first}"
-    for kind, key in rest:
-        if kind == "list":
-            text = f"array({text}, {parameter.type.dtype.name})"  # type: ignore[union-attr]
-        elif kind == "field":
-            text += f".{key}"
-        elif isinstance(key, str | int) and type(key) in (str, int):
-            text += f"[{key!r}]"
-        else:
-            raise NotCovered("a dict whose keys are neither strings nor integers")
-    return text
-
-
-def _fetched(parameter: Parameter) -> str:
-    """Return the expression of an argument of a kernel."""
-    path = _path(parameter)
-    if parameter.type.form == "array" and parameter.type.shape == ():
-        return f"{path}[()]"
-    if parameter.type.form == "any" and parameter.type.shape == ():
-        return f"({path}[()] if type({path}) is ndarray else {path})"
-    return path
-
-
-def _packed(rep: Rep, type_: Any, names: Any, objects: dict[Any, str]) -> str:
-    """Return the expression of a result."""
-    if isinstance(rep, Known):
-        if rep.value is None or isinstance(rep.value, str | bool):
-            return repr(rep.value)
-        raise NotCovered("a result that is an object")
-    if isinstance(rep, Parts):
-        return _packed_parts(rep, type_, names, objects)
-    name = next(names)
-    if isinstance(rep, Items):
-        return f"{name}.tolist()"
-    if isinstance(rep, Array):
-        return str(name)
-    assert isinstance(rep, Number)
-    form = type_.form if isinstance(type_, Numeric) else "any"
-    if form == "array":
-        return f'array({name}, "{rep.dtype.name}")'
-    if form == "python" or (form == "any" and rep.dtype.kind != "f"):
-        return str(name)
-    return f"{rep.dtype.name.replace('bool', 'bool_')}({name})"
-
-
-def _packed_parts(rep: Parts, type_: Any, names: Any, objects: dict[Any, str]) -> str:
-    items: Sequence[Any] = [None] * len(rep.items)
-    if isinstance(type_, ListOf):
-        items = [type_.item] * len(rep.items)
-    elif isinstance(type_, TupleOf):
-        items = type_.items
-    packed = [_packed(one, t, names, objects) for one, t in zip(rep.items, items, strict=True)]
-    cls = list if isinstance(type_, ListOf) else getattr(type_, "cls", tuple)
-    if cls is list:
-        return f"[{', '.join(packed)}]"
-    if isinstance(type_, TupleOf) and type_.keys is not None:
-        if cls is dict and all(type(key) in (str, int) for key in type_.keys):
-            pairs = zip(type_.keys, packed, strict=True)
-            return f"{{{', '.join(f'{key!r}: {value}' for key, value in pairs)}}}"
-        if cls is not dict:
-            space = objects.setdefault(cls, f"class_{len(objects)}")
-            keys = ", ".join(map(repr, type_.keys))
-            return f"record({space}, ({keys},), {', '.join(packed)})"
-    if cls is not tuple:
-        raise NotCovered("a result that is an object")
-    return _tuple(packed)
 
 
 def _tuple(items: Sequence[str]) -> str:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def _targets(names: Sequence[str]) -> str:
+    return f"{names[0]}," if len(names) == 1 else ", ".join(names)
 
 
 # ------------------------------------------------------------------------- NumPy's settings
@@ -254,7 +253,6 @@ class Switch:
     load_numpy: Callable[[], Run]
     options: Numba
     measures: bool = False
-    objects: dict[Any, str] = field(default_factory=dict)
     space: dict[str, Any] = field(default_factory=dict)
     lock: Any = field(default_factory=lock)
     failures: list[None] = field(default_factory=list)
@@ -264,13 +262,15 @@ class Switch:
     copies: bool = False
     made: Run | None = None
 
-    def wrapped(self, text: str, shown: str, label: str) -> FunctionType:
+    def wrapped(
+        self, text: str, constants: Mapping[str, Any], shown: str, label: str
+    ) -> FunctionType:
         """Return the function of a wrapper's text; its shown text are the loops."""
         file = f"<srcad numba {printable(label or self.name)} {zlib.crc32(shown.encode()):08x}>"
         tree: Any = ast.parse(text)
         for node in ast.walk(tree):
             vars(node).update(dict.fromkeys(vars(node).keys() & {"lineno", "end_lineno"}, 1))
-        self.space = self._namespace()
+        self.space = {**constants, **self._namespace()}
         exec(compile(tree, file, "exec", dont_inherit=True), self.space)
         run = self.space[self.name]
         assert isinstance(run, FunctionType)
@@ -291,9 +291,8 @@ class Switch:
             "refused": self._refused,
             "failures": self.failures,
             "array": np.array,
-            "record": build_record,
-            **{name: cls for cls, name in self.objects.items()},
             "ndarray": np.ndarray,
+            "build_record": build_record,
             "bool_": np.bool_,
             **{name: getattr(np, name) for name in _NUMBERS},
         }

@@ -4,6 +4,7 @@ import copy
 import importlib.util
 import os
 import pickle
+import runpy
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import srcad
+from srcad.__main__ import main
 from srcad.errors import NonFiniteError, NotCompiledError, OptionError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -221,6 +223,7 @@ def test_uncovered_function_runs_on_numpy_and_warns_once():
 
     assert len(found) == 1
     assert value.tolist() == srcad.grad(spectrum)(X).tolist()
+    assert gradient(X.reshape(1, 5)).shape == (1, 5)
     assert "np.fft.fft(" in gradient.source
     assert gradient.inspect(X).backend.startswith("numpy: ")
 
@@ -271,6 +274,37 @@ def test_compiled_derivative_is_exported_as_numpy_code(tmp_path):
     assert "np.tanh(" in file.read_text()
 
 
+@needs_numba
+def test_cotangent_block_runs_on_numpy():
+    def f(x):
+        y = np.sin(x)
+        with srcad.cotangent(y) as y_bar:
+            y_bar = np.clip(y_bar, -1.0, 1.0)
+        return np.sum(5.0 * y)
+
+    gradient = srcad.grad(f, backend="auto")
+
+    assert gradient(X).tolist() == srcad.grad(f)(X).tolist()
+
+
+# ------------------------------------------------------------------------------- command line
+@needs_numba
+def test_show_prints_loops(tmp_path, capsys):
+    file = tmp_path / "shown_loops.py"
+    file.write_text("import numpy as np\ndef f(x):\n    return np.sum(np.tanh(x))\n")
+
+    assert main(["show", f"{file}:f", "--backend", "numba", "--args", "np.ones(3)"]) == 0
+
+    assert "for i in range(n_x):" in capsys.readouterr().out
+
+
+def test_demo_without_numba_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+    with pytest.raises(SystemExit, match=r"pip install 'srcad\[numba\]'"):
+        main(["demo", "--backend", "numba"])
+
+
 # ------------------------------------------------------------------------------- copies
 @needs_numba
 def test_compiled_derivative_pickles_and_copies():
@@ -297,7 +331,7 @@ def test_compiled_pullback_is_pickled_as_numpy_code():
 def until(condition):
     end = time.monotonic() + 60.0
     while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
+        time.sleep(0.1)
     return condition()
 
 
@@ -335,8 +369,6 @@ def test_failed_background_compilation_warns_at_next_call(monkeypatch):
 def test_automatic_backend_compiles_after_enough_time(monkeypatch):
     from srcad.backends.numba import running
 
-    monkeypatch.setattr(running, "WORTH", 0.01)
-
     def f(x):
         return np.sum(np.exp(x) * x)
 
@@ -344,6 +376,7 @@ def test_automatic_backend_compiles_after_enough_time(monkeypatch):
 
     first = gradient(x)
     assert gradient.inspect(x).backend == "numpy: not compiled yet"
+    monkeypatch.setattr(running, "WORTH", 0.0)
     assert until(lambda: gradient(x) is not None and kernel_of(gradient) is not None)
 
     assert gradient.inspect(x).backend == "numba"
@@ -361,27 +394,31 @@ def test_automatic_backend_does_not_warn():
 
 # ------------------------------------------------------------------------------- on disk
 PROGRAM = """
-import sys
 import numpy as np
 import srcad
-from tests.backends.numba.test_options import X, kernel_of, smooth
+def smooth(x, scale):
+    return np.sum(np.tanh(scale * x) ** 2)
 gradient = srcad.grad(smooth, backend=srcad.Numba(strict=True))
-print(gradient(X, 2.0).tobytes().hex(), sum(kernel_of(gradient).stats.cache_hits.values()))
+found = gradient(np.linspace(-1.0, 1.0, 5), 2.0)
+kernel = gradient._newest().run.__globals__["kernel"]
 """
+REPORT = "print(found.tobytes().hex(), sum(kernel.stats.cache_hits.values()))"
 
 
 @needs_numba
-def test_second_process_loads_compiled_code(tmp_path):
+def test_second_process_loads_compiled_code(tmp_path, monkeypatch):
     folder = tmp_path / "kept"
     env = {**os.environ, "SRCAD_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)}
-    gradient = srcad.grad(smooth, backend=srcad.Numba(cache=folder))
-    expected = gradient(X, 2.0)
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM + REPORT)
+    monkeypatch.setenv("SRCAD_CACHE_DIR", str(folder))
+    here = runpy.run_path(str(file))
 
-    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, cwd=ROOT,
-                         env=env, check=True)  # fmt: skip
+    run = subprocess.run([sys.executable, file], capture_output=True, text=True, env=env,
+                         check=True)  # fmt: skip
 
-    assert not kernel_of(gradient).stats.cache_hits
-    assert run.stdout.split() == [expected.tobytes().hex(), "1"]
+    assert not here["kernel"].stats.cache_hits
+    assert run.stdout.split() == [here["found"].tobytes().hex(), "1"]
 
 
 @needs_numba
