@@ -437,8 +437,8 @@ def converted(expr: Expr, of: DType, to: DType) -> Expr:
         return Apply("np.float64", (expr,))
     if to == FLOAT32:
         return Apply("np.float32", (expr,))
-    if to == INT64 and of.kind in "iub":
-        return Apply("np.int64", (expr,))
+    if to == INT64:
+        return Apply("int" if of.kind == "f" else "np.int64", (expr,))
     if to == BOOL:
         zero = zero_of(of if of.kind in "fb" else INT64)
         return Apply("!=", (expr, zero))

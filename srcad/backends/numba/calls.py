@@ -309,6 +309,8 @@ def created_like(low: Any, op: Call) -> Rep:
     """Lower ``np.zeros_like(x)`` and its kin."""
     rep = low.rep(op.args[0])
     type_ = op.result.type
+    if op.target is np.full_like:
+        return _full_like(low, op, rep)
     if len(op.args) > 1 or any(name not in ("dtype",) for name, _ in op.kwargs):
         raise NotCovered("an array with options", op.where)
     if isinstance(rep, Number):
@@ -331,15 +333,39 @@ def created_like(low: Any, op: Call) -> Rep:
     return _filled(low.builder, op, rep.dims, dtype)
 
 
+def _full_like(low: Any, op: Call, rep: Rep) -> Rep:
+    """Lower ``np.full_like(x, value)``."""
+    b: Builder = low.builder
+    value = low.rep(op.args[1]) if len(op.args) == 2 else None
+    if not isinstance(rep, Array) or not isinstance(value, Number | Array) or op.kwargs:
+        raise NotCovered("np.full_like with options", op.where)
+    full = indexing.broadcast_to(b, value, rep.dims)
+    of, hint = Number(full.entry, value.dtype), op.result.hint or "filled"
+    return b.filled(rep.dims, lambda i: in_dtype(of, at(full.entry, i), rep.dtype), rep.dtype, hint)
+
+
 def eye(low: Any, op: Call) -> Rep:
-    """Lower ``np.eye(n)``."""
-    others = {name: low.known(arg) for name, arg in op.kwargs}
-    if len(op.args) != 1 or others not in ({}, {"dtype": float}, {"dtype": np.dtype(float)}):
+    """Lower ``np.eye(n, m, k)``."""
+    names = ("N", "M", "k", "dtype")
+    given: dict[str, Any] = {**dict(zip(names, op.args, strict=False)), **dict(op.kwargs)}
+    offset = low.known(given.get("k", Const(0)))
+    dtype = low.known(given.get("dtype", Const(float)))
+    if (
+        set(given) - set(names)
+        or not isinstance(offset, int)
+        or np.dtype(dtype) not in (FLOAT64, BOOL)
+    ):
         raise NotCovered("np.eye with options", op.where)
-    n = low.integer_of(op.args[0])
-    dim = Dim(n, low.extent_of(op.args[0]))
-    test = Apply("==", (Integer(named("@0")), Integer(named("@1"))))
-    return Array(Apply("if", (test, Constant("1.0"), Constant("0.0"))), (dim, dim), FLOAT64)
+    dims = []
+    for name in ("N", "M"):
+        arg = given.get(name)
+        if arg is None or low.known(arg) is None:
+            arg = given["N"]
+        dims.append(Dim(low.integer_of(arg), low.extent_of(arg)))
+    test = Apply("==", (Integer(named("@1")), Integer(named("@0") + whole(offset))))
+    if np.dtype(dtype) == BOOL:
+        return Array(test, tuple(dims), BOOL)
+    return Array(Apply("if", (test, Constant("1.0"), Constant("0.0"))), tuple(dims), FLOAT64)
 
 
 def arange(low: Any, op: Call) -> Rep:
@@ -542,7 +568,7 @@ def _parts_of(low: Any, op: Call) -> tuple[list[Number | Array], int, Any]:
 
 
 def copied(low: Any, op: Call) -> Rep:
-    """Lower ``np.copy(x)``, ``x.astype(dtype)``, ``np.ascontiguousarray(x)``."""
+    """Lower ``np.copy(x)``, ``x.astype(dtype)``, ``np.ascontiguousarray(x)``: in C order."""
     rep: Rep = low.rep(op.args[0])
     if isinstance(rep, Parts | Items | Known):
         raise NotCovered("an array of a list", op.where)
@@ -783,7 +809,8 @@ def table() -> Table:
         ((primitives.updated,), updated),
         ((primitives.add_at, primitives.add_at_repeated), add_at),
         ((np.zeros, np.ones, np.empty, np.full), created),
-        ((np.zeros_like, np.ones_like, np.empty_like, runtime.zero_cotangent), created_like),
+        ((np.zeros_like, np.ones_like, np.empty_like, np.full_like, runtime.zero_cotangent),
+         created_like),
         ((np.eye, np.identity), eye),
         ((np.arange,), arange),
         ((np.linspace,), linspace),
@@ -791,7 +818,9 @@ def table() -> Table:
         ((np.concatenate,), concatenated),
         ((np.stack,), stacked),
         ((np.hstack, np.vstack, np.column_stack), side_by_side),
-        ((np.copy, np.ascontiguousarray, np.asarray), copied),
+        ((np.copy, np.ascontiguousarray, np.asarray, np.ndarray.astype, np.astype,
+          runtime.copy_in_order_of),
+         copied),
         ((np.real,), same_value),
         ((np.reshape, np.ravel), reshaped),
         ((np.broadcast_to,), broadcasted),

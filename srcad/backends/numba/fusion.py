@@ -87,8 +87,9 @@ class Fusion:
             mine = self.footprint(node)
             target = self._target(node, mine, result, seen)
             if target is None:
-                result.append(node)
-                seen.append(mine)
+                place = self._early_place(node, mine, result, seen)
+                result.insert(place, node)
+                seen.insert(place, mine)
                 continue
             host = result[target]
             assert isinstance(host, Nest)
@@ -104,6 +105,23 @@ class Fusion:
             elif isinstance(node, Region):
                 node.parts = [(header, self.fused(inner)) for header, inner in node.parts]
         return result
+
+    def _early_place(
+        self, node: Node, mine: Footprint, result: list[Node], seen: list[Footprint]
+    ) -> int:
+        """Return where a number is bound: before loops on which it does not depend.
+
+        What starts a sum would stand between the loop of the sum and those before it.
+        """
+        place = len(result)
+        if not isinstance(node, Assign) or node.index:
+            return place
+        for k in range(len(result) - 1, max(-1, len(result) - 1 - _FARTHEST), -1):
+            if conflict(seen[k], mine):
+                break
+            if isinstance(result[k], Nest):
+                place = k
+        return place
 
     def _target(
         self, node: Node, mine: Footprint, result: list[Node], seen: list[Footprint]

@@ -290,24 +290,27 @@ def truth(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep
 
 
 def running(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """Lower ``np.cumsum(x, axis)``."""
+    """Lower ``np.cumsum(x, axis)`` and ``np.cumprod``."""
     (x,) = reps
     _only(op, options, "axis")
-    if not isinstance(x, Array) or x.dtype not in (FLOAT64, INT64):
+    is_sum = op.target is np.cumsum
+    if not isinstance(x, Array) or x.dtype not in ((FLOAT64, INT64) if is_sum else (FLOAT64,)):
         raise NotCovered("a running sum of these numbers", op.where)
+    start: Expr = zero_of(x.dtype) if is_sum else Constant("1.0")
+    symbol = "+" if is_sum else "*"
     axis = options.get("axis")
     if axis is None and len(x.dims) != 1:
-        return _running_over_all(b, op, x)
+        return _running_over_all(b, op, x, symbol, start)
     k = 0 if axis is None else axes_of(len(x.dims), axis)[0]
     made = b.storage(op.result.hint or "sums", x.dims, x.dtype)
     variables = [b.variable() for _ in x.dims]
     i = tuple(map(named, variables))
     name = b.fresh("total")
     body: list[Node] = [
-        Assign(name, (), Apply("+", (Load(name), at(x.entry, i))), "=", b.where),
+        Assign(name, (), Apply(symbol, (Load(name), at(x.entry, i))), "=", b.where),
         Assign(made.name, i, Load(name), "=", b.where),
     ]
-    body = [Assign(name, (), zero_of(x.dtype), "=", b.where), Nest(variables[k], x.dims[k], body)]
+    body = [Assign(name, (), start, "=", b.where), Nest(variables[k], x.dims[k], body)]
     for other in reversed([j for j in range(len(x.dims)) if j != k]):
         body = [Nest(variables[other], x.dims[other], body)]
     for node in body:
@@ -315,7 +318,7 @@ def running(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> R
     return of_storage(made.name, x.dims, x.dtype)
 
 
-def _running_over_all(b: Builder, op: Call, x: Array) -> Rep:
+def _running_over_all(b: Builder, op: Call, x: Array, symbol: str, start: Expr) -> Rep:
     """Return the running sum of the entries in C order, as a vector."""
     size = b.size_of(x.dims)
     shape = op.result.type.shape if isinstance(op.result.type, Numeric) else None
@@ -324,16 +327,17 @@ def _running_over_all(b: Builder, op: Call, x: Array) -> Rep:
     dims = (Dim(size, extent),)
     made = b.storage(op.result.hint or "sums", dims, x.dtype)
     name, place = b.fresh("total"), b.fresh("place")
-    b.emit(Assign(name, (), zero_of(x.dtype), "=", b.where))
+    b.emit(Assign(name, (), start, "=", b.where))
     b.emit(Assign(place, (), Integer(ZERO), "=", b.where))
-    b.nest(
-        x.dims,
-        lambda i: [
-            Assign(name, (), Apply("+", (Load(name), at(x.entry, i))), "=", b.where),
+
+    def inside(i: tuple[Affine, ...]) -> list[Node]:
+        return [
+            Assign(name, (), Apply(symbol, (Load(name), at(x.entry, i))), "=", b.where),
             Assign(made.name, (named(place),), Load(name), "=", b.where),
             Assign(place, (), Apply("+", (Load(place), Integer(ONE))), "=", b.where),
-        ],
-    )
+        ]
+
+    b.nest(x.dims, inside)
     return of_storage(made.name, dims, x.dtype)
 
 
@@ -698,7 +702,7 @@ for _targets, _lowering, _names in (
     ((np.prod,), product, ("axis", "dtype", "out", "keepdims")),
     ((np.max, np.amax, np.min, np.amin), extreme, ("axis", "out", "keepdims")),
     ((np.any, np.all), truth, ("axis", "out", "keepdims")),
-    ((np.cumsum,), running, ("axis", "dtype", "out")),
+    ((np.cumsum, np.cumprod), running, ("axis", "dtype", "out")),
     ((np.var, np.std), spread, ("axis", "dtype", "out", "ddof", "keepdims")),
     ((np.argmax, np.argmin), position, ("axis", "out")),
     ((np.outer,), outer, ("out",)),

@@ -8,6 +8,7 @@ import numpy as np
 
 from srcad.backends.numba.backend import prepare, write
 from srcad.backends.numba.deopt import Deopt
+from srcad.backends.numba.lowering import Parameter
 from srcad.ir.core import Function
 
 
@@ -60,12 +61,10 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-def interpreted(function: Function) -> tuple[Callable[..., Any], str]:
-    """Return the kernel of a function as Python runs it, and its text.
-
-    The kernel takes the arguments of the compiled function in order.
-    """
-    loops = write(prepare(function), "kernel")
+def interpreted(function: Function) -> tuple[Callable[..., Any], str, list[Parameter]]:
+    """Return the kernel of a function as Python runs it, its text and its parameters."""
+    prepared = prepare(function)
+    loops = write(prepared, "kernel")
     space = dict(FUNCTIONS)
     exec(compile(loops.text, "<loops>", "exec"), space)
-    return space["kernel"], loops.text
+    return space["kernel"], loops.text, prepared.lowered.parameters
