@@ -42,6 +42,7 @@ from srcad.startup.records import replace
 from srcad.transforms import checkpoints
 from srcad.transforms.recompute import BlockContext, Plan, is_python_int
 from srcad.types.numeric import INT, Numeric
+from srcad.types.sizes import fresh_extent
 from srcad.types.structures import ListOf, TupleOf
 
 _NONE = Const(None)
@@ -426,4 +427,6 @@ def _cut(seq: Arg, trips: Value, extra: list[Op], loop: Loop) -> Arg:
         made = builder.build_tuple(*seq.items, type=TupleOf(()))
         return builder.call(operator.getitem, made, first, type=TupleOf(()))
     type_ = outer_type(seq.type) if isinstance(seq, Value) else None
+    if isinstance(type_, Numeric) and type_.shape:
+        type_ = replace(type_, shape=(fresh_extent("trips"), *type_.shape[1:]))
     return builder.call(operator.getitem, seq, first, type=type_ or TupleOf(()))

@@ -107,6 +107,7 @@ class Builder:
         """Return a name that is not taken."""
         name = fresh(identifier(hint or "t"), self.taken, self._last)
         self.taken.add(name)
+        self.level[name] = len(self.bodies) - 1
         return name
 
     def variable(self) -> str:
@@ -142,7 +143,6 @@ class Builder:
     ) -> Number:
         """Bind a name to a number, and return it."""
         name = self.fresh(hint)
-        self.level[name] = len(self.bodies) - 1
         self.emit(Assign(name, (), expr, "=", self.where))
         return Number(Load(name), dtype, may_be_python, extent)
 
@@ -368,7 +368,6 @@ class Builder:
     def named_value(self, expr: Expr, hint: object) -> Affine:
         """Bind a name to an integer that is read from an array, at this place."""
         name = self.fresh(hint)
-        self.level[name] = len(self.bodies) - 1
         self.emit(Assign(name, (), expr, "=", self.where))
         return named(name)
 

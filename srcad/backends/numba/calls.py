@@ -80,6 +80,14 @@ def build_tuple(low: Any, op: Call) -> Rep:
     return Parts(tuple(low.rep(arg) for arg in op.args))
 
 
+def append(low: Any, op: Call) -> Rep:
+    """Return a list of known parts with one more."""
+    rep = low.rep(op.args[0])
+    if not isinstance(rep, Parts):
+        raise NotCovered("a list that grows", op.where)
+    return Parts((*rep.items, low.rep(op.args[1])))
+
+
 def build_dict(low: Any, op: Call) -> Rep:
     """Return a dict or a record of known parts."""
     first = 1 if op.target is primitives.build_dict else 2
@@ -797,6 +805,7 @@ def table() -> Table:
         ((primitives.item, primitives.field), item),
         ((primitives.build_tuple, primitives.build_list), build_tuple),
         ((primitives.build_dict, primitives.build_record), build_dict),
+        ((primitives.append,), append),
         ((sum,), added),
         ((np.linalg.norm,), norm),
         ((np.take,), take),
@@ -818,9 +827,8 @@ def table() -> Table:
         ((np.concatenate,), concatenated),
         ((np.stack,), stacked),
         ((np.hstack, np.vstack, np.column_stack), side_by_side),
-        ((np.copy, np.ascontiguousarray, np.asarray, np.ndarray.astype, np.astype,
-          runtime.copy_in_order_of),
-         copied),
+        ((np.copy, np.ascontiguousarray, np.asarray, np.ndarray.astype, runtime.copy_in_order_of,
+          getattr(np, "astype", np.copy)), copied),
         ((np.real,), same_value),
         ((np.reshape, np.ravel), reshaped),
         ((np.broadcast_to,), broadcasted),

@@ -73,7 +73,8 @@ TESTS = {
 }  # fmt: skip
 _OWN_DOMAIN = frozenset({"tanh", "erf", "math.atan", "math.asinh", "math.atan2", "math.hypot",
                          "math.copysign", "sign"})  # fmt: skip
-TRIGONOMETRIC = frozenset({"sin", "cos", "tan"})
+# One number at a time, the library's functions take less time than those that vectorise.
+_SCALAR_FORMS = {"sin": "math.sin", "cos": "math.cos", "tan": "math.tan", "power": "math.pow"}
 
 
 def dtype_of(rep: Rep) -> DType:
@@ -139,6 +140,8 @@ def _made(
     into: Array | None = None,
 ) -> Number | Array:
     work = dtype if inner is None else inner
+    if form in _SCALAR_FORMS and not any(isinstance(r, Array) for r in reps):
+        form = _SCALAR_FORMS[form]
 
     def make(exprs: list[Expr]) -> Expr:
         args = tuple(in_dtype(r, e, work) for r, e in zip(reps, exprs, strict=True))
@@ -245,17 +248,17 @@ def _nonzero(b: Builder, divisor: Rep) -> None:
 
 
 def whole_division(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """Lower ``a // b`` and ``a % b`` of integers."""
+    """Lower ``a // b`` and ``a % b``."""
     symbol = "//" if op.target in (operator.floordiv, np.floor_divide) else "%"
     dtype = result_dtype(op, reps)
-    if dtype != INT64:
-        raise NotCovered(f"{symbol} of floats", op.where)
+    if dtype not in (INT64, FLOAT64):
+        raise NotCovered(f"{symbol} of {dtype}", op.where)
     divisor = reps[1]
-    if not isinstance(divisor, Number):
-        raise NotCovered(f"{symbol} by an array", op.where)
-    if divisor.constant is None or divisor.constant == 0:
+    if not isinstance(divisor, Number) and dtype == INT64:
+        raise NotCovered(f"{symbol} of integers by an array", op.where)
+    if isinstance(divisor, Number) and (dtype == INT64 or may_be_python(op, reps)):
         _nonzero(b, divisor)
-    return _made(b, op, symbol, reps, INT64)
+    return _made(b, op, symbol, reps, dtype)
 
 
 def negative(b: Builder, op: Call, reps: list[Rep]) -> Rep:

@@ -635,7 +635,6 @@ class Lowering:
                     (size,),
                 )
             )
-            b.level[size] = level
             b.note(extent, named(size))
             result.append(Dim(named(size), extent))
         storage.dims = list(result)
@@ -769,10 +768,14 @@ class Lowering:
             return self.integer_of(op.count)
         if not found:
             raise NotCovered("a loop over a list whose length is not known", op.where)
-        for other in found[1:]:
-            if other != found[0]:
+        if len(set(found)) == 1:
+            return found[0]
+        if op.backward:
+            for other in found[1:]:
                 self.builder.guard(Apply("!=", (Integer(other), Integer(found[0]))))
-        return found[0]
+            return found[0]
+        shortest = Apply("min", tuple(Integer(one) for one in dict.fromkeys(found)))
+        return self.builder.named_here(shortest, "count")
 
     def _size_of_sequence(self, seq: Arg, op: For) -> Affine | None:
         """Return how many items a sequence has; None for a list that others in step tell."""
@@ -819,9 +822,12 @@ class Lowering:
     # --------------------------------------------------------------------- carried values
     def _carry_in(self, param: Value, rep: Rep, key: Any, promoted: dict[Any, Any]) -> Carried:
         b = self.builder
+        if isinstance(rep, Known) and key in promoted:
+            return self._undefined(param, promoted[key])
         if isinstance(rep, Number):
             dtype = promoted.get(key, rep.dtype)
             name = b.fresh(param.hint or "carried")
+            b.level[name] += 1  # it changes in the body
             b.emit(Assign(name, (), converted(rep.expr, rep.dtype, dtype), "=", b.where))
             extent = param.type.value if isinstance(param.type, Numeric) else None
             return Carried(name, Number(Load(name), dtype, rep.may_be_python or True, extent))
@@ -853,6 +859,18 @@ class Lowering:
             return Carried(name, self.items_of(of_storage(name, array.dims, array.dtype), rep.type))
         raise NotCovered("an object that a loop changes", b.where)
 
+    def _undefined(self, param: Value, wanted: Any) -> Carried:
+        """Return a carried number or array that has no value before the first iteration."""
+        b = self.builder
+        if isinstance(wanted, Array):
+            made = b.zeros(wanted.dims, wanted.dtype, param.hint or "carried")
+            assert made.storage is not None
+            return Carried(made.storage, made)
+        name = b.fresh(param.hint or "carried")
+        b.level[name] += 1
+        b.emit(Assign(name, (), zero_of(wanted), "=", b.where))
+        return Carried(name, Number(Load(name), wanted, True))
+
     def items_of(self, array: Array, type_: Any) -> Items:
         """Return a vector as a list of numbers."""
         assert array.storage is not None
@@ -875,8 +893,8 @@ class Lowering:
                 numbers += self._moved_number(one, rep, key, promoted, own, op)
             elif isinstance(one.rep, Array):
                 arrays += self._moved_array(one, rep, op)
-            elif not isinstance(rep, Known) or rep.value is not one.rep.value:  # type: ignore[union-attr]
-                raise NotCovered("an object that a loop changes", op.where)
+            else:
+                self._moved_known(one, rep, key, promoted, op)
         for node in numbers:
             b.emit(node)
         sources = {one.name for one, _ in arrays}
@@ -898,6 +916,24 @@ class Lowering:
                 outer.remove(one.copy)
         one.rep = of_storage(one.source, one.rep.dims, one.rep.dtype)
         self._forget(one.name, one.source)
+
+    def _moved_known(
+        self, one: Carried, rep: Rep, key: Any, promoted: dict[Any, Any], op: For | While
+    ) -> None:
+        """Accept what stays None, or is undefined before the first iteration."""
+        b = self.builder
+        assert isinstance(one.rep, Known)
+        if isinstance(rep, Known) and rep.value is one.rep.value:
+            return
+        if _is_none(one.rep) and isinstance(rep, Number):
+            promoted[key] = rep.dtype
+            raise _Promoted
+        if _is_none(one.rep) and isinstance(rep, Array):
+            level = len(b.bodies) - 2
+            if all(b.level_of(n) <= level for d in rep.dims for n in d.size.names):
+                promoted[key] = rep
+                raise _Promoted
+        raise NotCovered("an object that a loop changes", op.where)
 
     def _copy_into(self, name: str, array: Array) -> None:
         b = self.builder
