@@ -128,6 +128,16 @@ class Builder:
             self.groups[second] = first
 
     # -------------------------------------------------------------------------- statements
+    def saved(self) -> tuple[list[list[Node]], dict[Any, Any], set[Any]]:
+        """Return the statements so far, for an attempt to add others."""
+        return [list(body) for body in self.bodies], dict(self.integers), set(self.checked)
+
+    def restore(self, saved: tuple[list[list[Node]], dict[Any, Any], set[Any]]) -> None:
+        """Remove the statements of an attempt."""
+        bodies, self.integers, self.checked = saved[0], dict(saved[1]), set(saved[2])
+        for body, before in zip(self.bodies, bodies, strict=True):
+            body[:] = before
+
     def emit(self, node: Node) -> None:
         """Add a statement."""
         self.body.append(node)

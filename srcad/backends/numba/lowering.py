@@ -438,14 +438,14 @@ class Lowering:
     def conditional(self, op: If) -> None:
         """Lower ``if``; the branch that lengths decide, where both together cannot be lowered."""
         b = self.builder
-        mark = len(b.body)
+        before = b.saved()
         try:
             self._both_branches(op)
         except NotCovered:
             decided = self._decided(op.test)
             if decided is None:
                 raise
-            del b.body[mark:]
+            b.restore(before)
             block = op.then if decided else op.orelse
             self.ops(block)
             for output, atom in zip(op.outputs, block.results, strict=True):
@@ -673,13 +673,13 @@ class Lowering:
     def _loop(self, op: For | While, promoted: dict[Any, Any]) -> None:
         """Lower a loop, and again with other dtypes of carried numbers where these change."""
         b = self.builder
-        mark = len(b.body)
+        before = b.saved()
         sinks = dict(self.sinks)
         for _ in range(4):
             try:
                 self._loop_once(op, promoted)
             except _Promoted:
-                del b.body[mark:]
+                b.restore(before)
                 self.sinks = dict(sinks)
                 continue
             return
@@ -718,6 +718,10 @@ class Lowering:
             self.env[output] = self._carried_out(one, output)
         for items, output in zip(lists, op.outputs[2 + len(op.inits) :], strict=True):
             items.count = done
+            if isinstance(op, For) and op.backward and trips is not None and done != trips:
+                if items.index or items.counts:
+                    raise NotCovered("lists of a loop that runs backward and ends early", op.where)
+                items.offset = trips - done
             self.env[output] = items
 
     def _leave_unless(self, op: While) -> None:
@@ -1208,6 +1212,7 @@ class Lowering:
         index = place.affine
         if index is None or not items.capacities:
             raise NotCovered("an item of a list", b.where)
+        index = index + items.offset
         item = type_ if type_ is not None else items.type
         if isinstance(item, ListOf):
             return Items(
@@ -1329,7 +1334,8 @@ class Lowering:
             extent = op.result.type.shape[0]
             b.note(extent, items.count)
         dims = (Dim(items.count, extent), *storage.dims[len(front) + 1 :])
-        entry = Load(column.storage, (*front, *(named(f"@{k}") for k in range(len(dims)))))
+        places = [named(f"@{k}") for k in range(len(dims))]
+        entry = Load(column.storage, (*front, places[0] + items.offset, *places[1:]))
         found = Array(entry, dims, column.dtype)
         wanted = column.dtype if dtype is None else dtype
         return b.filled(

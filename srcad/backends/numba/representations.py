@@ -9,6 +9,7 @@ import numpy as np
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba.loops import (
     AXIS,
+    ZERO,
     Affine,
     Constant,
     Dim,
@@ -100,7 +101,8 @@ class Items:
     """A list that a loop collected: one column per number of its items.
 
     `index` are the indices of the loops around; `count` is how many items there are.  Of lists in
-    it, `counts` tells the same: an integer that is the same for all of them, or a storage.
+    it, `counts` tells the same: an integer that is the same for all of them, or a storage.  The
+    first item is at `offset`: a loop that runs backward, and ends early, leaves places before it.
     """
 
     columns: list[Column]
@@ -110,6 +112,7 @@ class Items:
     capacities: list[Affine] = field(default_factory=list)
     grows: bool = False
     counts: list[Affine | str] = field(default_factory=list)
+    offset: Affine = ZERO
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,6 +144,15 @@ def first_large(x, limit):
     return found * np.sum(x)
 
 
+def from_the_end(x, limit):
+    found = 0.0
+    for k in reversed(range(len(x))):
+        found = found + x[k] * np.sin(x[k])
+        if found > limit:
+            break
+    return found * found
+
+
 def skips(x):
     total = 0.0
     for k in range(len(x)):
@@ -299,6 +308,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "triangular loops": (triangle, (S,)),
     "while": (newton, (2.0,)),
     "break": (first_large, (X, 1.0)),
+    "break of a loop that runs backward": (from_the_end, (X + 1.0, 1.5)),
     "continue": (skips, (X,)),
     "carried arrays": (swaps, (X, 4)),
     "collected": (collects, (X,)),
