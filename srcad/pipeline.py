@@ -339,7 +339,7 @@ def _loaded(
     try:
         ready = [backend.prepare(finished(part.function, part.own)) for part in parts]
     except NotCovered as found:
-        if backend.is_strict:
+        if backend.is_strict and not found.is_choice:
             raise _not_compiled(name, found) from None
         loaded, texts, first, _ = _loaded(name, module, _first(), parts)
         return loaded, texts, f"{first}: {found}" if found.reason else first, found

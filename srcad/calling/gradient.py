@@ -174,7 +174,7 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
     if family.request.check_finite:
         run = finite.checked(run, made, family.request, name_of(function))
     artifact = artifact_of(name_of(function), made)
-    if made.not_covered is not None:
+    if made.not_covered is not None and not made.not_covered.is_choice:
         _warn_of_backend(family, function, made.not_covered)
     cause = _cause(family, function, named)
     return Entry(

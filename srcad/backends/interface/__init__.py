@@ -21,12 +21,17 @@ class NotCovered(Exception):  # noqa: N818 - no error: it says who writes the fu
         What it does not cover, as a noun phrase.
     where : Location, optional
         The place in the user's text.
+    is_choice : bool
+        Whether the backend could write it, but what it writes would take longer.
     """
 
-    def __init__(self, reason: str = "", where: Location | None = None) -> None:
+    def __init__(
+        self, reason: str = "", where: Location | None = None, *, is_choice: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.where = where
+        self.is_choice = is_choice
 
     def __str__(self) -> str:
         """Return the reason with file and line."""

@@ -16,7 +16,7 @@ from srcad.arguments.options import Numba, numba_is_installed
 from srcad.backends.interface import Backend, NotCovered
 from srcad.backends.numba.folder import VARIABLE, private
 from srcad.backends.numba.fusion import Fusion, contract
-from srcad.backends.numba.loops import Expr, Load
+from srcad.backends.numba.loops import Assign, Expr, Load
 from srcad.backends.numba.lowering import Lowered, Lowering
 from srcad.backends.numba.printing import Writer, allocations, reads_in
 from srcad.backends.numba.representations import Array, Items, Number, Rep
@@ -27,6 +27,7 @@ from srcad.ir.core import Function, Location
 from srcad.startup.records import dataclass, field, replace
 
 DEFAULT = Numba()
+WORTH_A_CALL = 24  # operations on Python numbers that take as long as a call of compiled code
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,8 @@ def prepare(function: Function) -> Prepared:
     groups = {name: b.group_of(name) for name in b.storages}
     lowered.body = Fusion(groups).fused(lowered.body)
     contract(lowered.body, b.storages)
+    if all(isinstance(node, Assign) for node in lowered.body) and len(lowered.body) < WORTH_A_CALL:
+        raise NotCovered("a few operations on numbers take less time than a call", is_choice=True)
     if not any(map(leaves_of, lowered.results)):
         raise NotCovered("a result without numbers")
     types = [getattr(result, "type", None) for result in function.block.results]

@@ -57,8 +57,9 @@ RESERVED = frozenset(
     {"np", "math", "numba", "Deopt", "abs", "min", "max", "range", "len", "float", "int", "bool",
      "exp", "expm1", "log", "log1p", "log2", "log10", "tanh", "sin", "cos", "tan", "sinh", "cosh",
      "erf", "power", "logaddexp", "sign", "maximum", "minimum", "fmax", "fmin", "expit",
-     "add_any_order", "square", "grown", "cholesky", "solve",
-     "solve_lower", "inverse", "lower_inverse", "determinant", "True", "False", "None"}
+     "add_any_order", "square", "grown", "cholesky", "solve", "solve_lower", "inverse",
+     "lower_inverse", "determinant", "gemm_nn", "gemm_nt", "gemm_tn", "gemm_tt", "gemv_n",
+     "gemv_t", "True", "False", "None"}
 )  # fmt: skip
 
 

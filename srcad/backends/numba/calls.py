@@ -769,7 +769,13 @@ def _simple(lowering: elementwise.Lowering) -> Callable[[Any, Call], Rep]:
         if op.kwargs:
             name = getattr(op.target, "__name__", "a call")
             raise NotCovered(f"{name} with {op.kwargs[0][0]}=", op.where)
-        return lowering(low.builder, op, [low.rep(arg) for arg in op.args])
+        reps = [low.rep(arg) for arg in op.args]
+        if op.target is operator.add and all(isinstance(r, Parts) for r in reps):
+            return Parts(tuple(item for r in reps for item in r.items))
+        is_numpy = isinstance(op.target, np.ufunc) or any(isinstance(r, Array) for r in reps)
+        if is_numpy and op.target is not primitives.is_:
+            reps = [as_operand(low, rep, op) for rep in reps]
+        return lowering(low.builder, op, reps)
 
     return lowered
 
@@ -778,13 +784,46 @@ def _with_options(
     lowering: Callable[..., Rep], names: tuple[str, ...], count: int
 ) -> Callable[[Any, Call], Rep]:
     def lowered(low: Any, op: Call) -> Rep:
-        reps = [low.rep(arg) for arg in op.args[:count]]
+        reps = [as_operand(low, low.rep(arg), op) for arg in op.args[:count]]
         for rep in reps:
             if not isinstance(rep, Number | Array):
-                raise NotCovered("an operand that is a list", op.where)
+                raise NotCovered("an operand that is an object", op.where)
         return lowering(low.builder, op, reps, low.options(op, names, start=count))
 
     return lowered
+
+
+def as_operand(low: Any, rep: Rep, op: Call) -> Rep:
+    """Return an operand as NumPy takes it: a list of numbers is an array."""
+    if isinstance(rep, Items):
+        found: Array = low.array_of_items(rep, None, None)
+        return found
+    if not isinstance(rep, Parts) or not rep.items:
+        return rep
+    kinds = {leaf.dtype for leaf in _numbers_in(rep)}
+    dtype = covered_dtype(np.result_type(*kinds)) if kinds else FLOAT64
+    parts = _as_arrays(low.builder, rep, dtype, op)
+    return _joined(low.builder, [layouts.with_first_axis(p) for p in parts], 0, dtype, op)
+
+
+def _numbers_in(rep: Parts) -> list[Number | Array]:
+    found: list[Number | Array] = []
+    for one in rep.items:
+        if isinstance(one, Parts):
+            found += _numbers_in(one)
+        elif isinstance(one, Number | Array):
+            found.append(one)
+    return found
+
+
+def einsum(low: Any, op: Call) -> Rep:
+    """Lower ``np.einsum`` with its subscripts as a string."""
+    subscripts = low.known(op.args[0]) if op.args else None
+    others = {name for name, arg in op.kwargs if low.known(arg) not in (None, False)}
+    if not isinstance(subscripts, str) or others:
+        raise NotCovered("np.einsum with options", op.where)
+    reps = [low.rep(arg) for arg in op.args[1:]]
+    return reductions.einstein_sum(low.builder, op, reps, subscripts)
 
 
 def table() -> Table:
@@ -807,6 +846,7 @@ def table() -> Table:
         ((primitives.build_dict, primitives.build_record), build_dict),
         ((primitives.append,), append),
         ((sum,), added),
+        ((np.einsum,), einsum),
         ((np.linalg.norm,), norm),
         ((np.take,), take),
         ((len,), length),

@@ -31,7 +31,10 @@ from srcad.backends.numba.deopt import Deopt
 from srcad.backends.numba.lowering import Parameter
 from srcad.startup.locks import importing
 
-LINEAR = ("cholesky", "solve", "solve_lower", "inverse", "lower_inverse", "determinant")
+LINEAR = (
+    "cholesky", "determinant", "gemm_nn", "gemm_nt", "gemm_tn", "gemm_tt", "gemv_n", "gemv_t",
+    "inverse", "lower_inverse", "solve", "solve_lower",
+)  # fmt: skip
 _LAPACK = "srcad.backends.numba.lapack"  # needs SciPy
 _OPTIONS: Mapping[str, Any] = {"error_model": "numpy"}
 # A defect of the text, or something that Numba does not support, shows as one of these; a warning

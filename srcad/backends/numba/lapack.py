@@ -1,7 +1,8 @@
-"""Linear algebra for compiled code: LAPACK through the functions that SciPy exports.
+"""Linear algebra for compiled code: BLAS and LAPACK through the functions that SciPy exports.
 
-NumPy's routines are compiled by Numba in seconds; these calls take no time to compile.  A matrix in
-C order is its transpose to LAPACK, which the arguments below account for.
+NumPy's routines are compiled by Numba in seconds; these calls take less.  A matrix in C order is
+its transpose to these libraries, which the arguments below account for.  In the names of products,
+``t`` is a transposed matrix, and ``n`` one that is not.
 """
 
 from __future__ import annotations
@@ -19,12 +20,11 @@ from srcad.backends.numba.deopt import Deopt
 _INT, _DOUBLE, _CHAR = (types.CPointer(t) for t in (types.int32, types.float64, types.uint8))
 
 
-def _routine(name: str, *arguments: Any) -> Any:
-    """Return a routine of LAPACK as a function that compiled code may call."""
+def _routine(name: str, *arguments: Any, library: str = "lapack") -> Any:
+    """Return a routine of a library as a function that compiled code may call."""
     symbol = f"srcad_{name}"
-    llvmlite.binding.add_symbol(
-        symbol, get_cython_function_address("scipy.linalg.cython_lapack", name)
-    )
+    address = get_cython_function_address(f"scipy.linalg.cython_{library}", name)
+    llvmlite.binding.add_symbol(symbol, address)
     return types.ExternalFunction(symbol, types.void(*arguments))
 
 
@@ -34,6 +34,12 @@ _getrf = _routine("dgetrf", _INT, _INT, _DOUBLE, _INT, _INT, _INT)
 _getri = _routine("dgetri", _INT, _DOUBLE, _INT, _INT, _DOUBLE, _INT, _INT)
 _trtrs = _routine("dtrtrs", _CHAR, _CHAR, _CHAR, _INT, _INT, _DOUBLE, _INT, _DOUBLE, _INT, _INT)
 _trtri = _routine("dtrtri", _CHAR, _CHAR, _INT, _DOUBLE, _INT, _INT)
+_gemm = _routine(
+    "dgemm", _CHAR, _CHAR, _INT, _INT, _INT, _DOUBLE, _DOUBLE, _INT, _DOUBLE, _INT, _DOUBLE,
+    _DOUBLE, _INT, library="blas",
+)  # fmt: skip
+_gemv = _routine("dgemv", _CHAR, _INT, _INT, _DOUBLE, _DOUBLE, _INT, _DOUBLE, _INT, _DOUBLE,
+                 _DOUBLE, _INT, library="blas")  # fmt: skip
 _UPPER, _LOWER, _PLAIN, _TRANSPOSED, _GENERAL = (ord(c) for c in "ULNTN")
 
 
@@ -61,6 +67,116 @@ def _characters(typing_context: Any, array: Any) -> Any:
     return _CHAR(array), emit
 
 
+# ------------------------------------------------------------------------------ products
+_SMALL = 1000  # products of so few multiplications take less time without a call
+
+
+@numba.njit(error_model="numpy")
+def _call_gemm(a: Any, b: Any, out: Any, a_option: Any, b_option: Any, k: int) -> None:
+    """Write ``op(a) @ op(b)`` into `out`, where the options say which are transposed."""
+    options = np.array([b_option, a_option], np.uint8)
+    numbers = np.array([out.shape[1], out.shape[0], k, max(b.shape[1], 1), max(a.shape[1], 1),
+                        max(out.shape[1], 1)], np.int32)  # fmt: skip
+    factors = np.array([1.0, 0.0])
+    _gemm(_characters(options), _characters(options[1:]), _integers(numbers),
+          _integers(numbers[1:]), _integers(numbers[2:]), _doubles(factors), _doubles(b),
+          _integers(numbers[3:]), _doubles(a), _integers(numbers[4:]), _doubles(factors[1:]),
+          _doubles(out), _integers(numbers[5:]))  # fmt: skip
+
+
+@numba.njit(error_model="numpy")
+def gemm_nn(a: Any, b: Any) -> Any:
+    """Return ``a @ b``."""
+    m, k, n = a.shape[0], a.shape[1], b.shape[1]
+    out = np.zeros((m, n))
+    if m * n * k > _SMALL:
+        _call_gemm(a, b, out, _PLAIN, _PLAIN, k)
+        return out
+    for i in range(m):
+        for p in range(k):
+            for j in range(n):
+                out[i, j] += a[i, p] * b[p, j]
+    return out
+
+
+@numba.njit(error_model="numpy")
+def gemm_nt(a: Any, b: Any) -> Any:
+    """Return ``a @ b.T``."""
+    m, k, n = a.shape[0], a.shape[1], b.shape[0]
+    out = np.zeros((m, n))
+    if m * n * k > _SMALL:
+        _call_gemm(a, b, out, _PLAIN, _TRANSPOSED, k)
+        return out
+    for i in range(m):
+        for j in range(n):
+            for p in range(k):
+                out[i, j] += a[i, p] * b[j, p]
+    return out
+
+
+@numba.njit(error_model="numpy")
+def gemm_tn(a: Any, b: Any) -> Any:
+    """Return ``a.T @ b``."""
+    m, k, n = a.shape[1], a.shape[0], b.shape[1]
+    out = np.zeros((m, n))
+    if m * n * k > _SMALL:
+        _call_gemm(a, b, out, _TRANSPOSED, _PLAIN, k)
+        return out
+    for p in range(k):
+        for i in range(m):
+            for j in range(n):
+                out[i, j] += a[p, i] * b[p, j]
+    return out
+
+
+@numba.njit(error_model="numpy")
+def gemm_tt(a: Any, b: Any) -> Any:
+    """Return ``a.T @ b.T``."""
+    m, k, n = a.shape[1], a.shape[0], b.shape[0]
+    out = np.zeros((m, n))
+    if m * n * k > 0:
+        _call_gemm(a, b, out, _TRANSPOSED, _TRANSPOSED, k)
+    return out
+
+
+@numba.njit(error_model="numpy")
+def _call_gemv(a: Any, x: Any, out: Any, option: Any) -> None:
+    """Write a product of a matrix and a vector into `out`."""
+    options = np.array([option], np.uint8)
+    numbers = np.array([a.shape[1], a.shape[0], max(a.shape[1], 1), 1], np.int32)
+    factors = np.array([1.0, 0.0])
+    _gemv(_characters(options), _integers(numbers), _integers(numbers[1:]), _doubles(factors),
+          _doubles(a), _integers(numbers[2:]), _doubles(x), _integers(numbers[3:]),
+          _doubles(factors[1:]), _doubles(out), _integers(numbers[3:]))  # fmt: skip
+
+
+@numba.njit(error_model="numpy")
+def gemv_n(a: Any, x: Any) -> Any:
+    """Return ``a @ x`` for a vector `x`."""
+    out = np.zeros(a.shape[0])
+    if a.size > _SMALL:
+        _call_gemv(a, x, out, _TRANSPOSED)
+        return out
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[i] += a[i, j] * x[j]
+    return out
+
+
+@numba.njit(error_model="numpy")
+def gemv_t(a: Any, x: Any) -> Any:
+    """Return ``a.T @ x`` for a vector `x`."""
+    out = np.zeros(a.shape[1])
+    if a.size > _SMALL:
+        _call_gemv(a, x, out, _PLAIN)
+        return out
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[j] += a[i, j] * x[i]
+    return out
+
+
+# --------------------------------------------------------------------------- factorisations
 @numba.njit(error_model="numpy")
 def cholesky(a: Any) -> Any:
     """Return the lower triangular factor of a positive definite matrix."""

@@ -210,9 +210,11 @@ def product(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> R
     """Lower ``np.prod(x, axis, keepdims=...)``."""
     (x,) = reps
     _only(op, options, "axis", "keepdims")
-    if not isinstance(x, Array) or x.dtype.kind != "f":
-        raise NotCovered("a product of integers", op.where)
-    one = Constant("1.0") if x.dtype == FLOAT64 else Constant("np.float32(1.0)")
+    if not isinstance(x, Array) or x.dtype not in (FLOAT64, FLOAT32, INT64):
+        raise NotCovered("a product of these numbers", op.where)
+    one: Expr = Integer(ONE) if x.dtype == INT64 else Constant("1.0")
+    if x.dtype == FLOAT32:
+        one = Constant("np.float32(1.0)")
     return reduced(
         b,
         x.dims,
@@ -555,20 +557,25 @@ def _plain_product(b: Builder, left: Array, right: Array, dtype: DType, hint: ob
             back = transposed(left, (1, 0))
             return summed_products(b, [back, right], back.dims, [(0, 1), (0,)], [1], dtype, hint)
         return summed_products(b, [left, right], left.dims, [(0, 1), (1,)], [0], dtype, hint)
-    texts, reads = [], []
+    texts, reads, letters = [], [], ""
     for array in (left, right):
         text, name = contiguous(b, array)
+        letters += "t" if text.endswith(".T") else "n"
         texts.append(text)
         reads.append(name)
     made = b.storage(hint or "product", shape, dtype)
     made.given = True
+    call = f"np.dot({texts[0]}, {texts[1]})"
+    if dtype == FLOAT64:
+        plain = [text.removesuffix(".T") for text in texts]
+        if len(left.dims) == len(right.dims):
+            call = f"gemm_{letters}({plain[0]}, {plain[1]})"
+        elif len(left.dims) == 2:
+            call = f"gemv_{letters[0]}({plain[0]}, {plain[1]})"
+        else:
+            call = f"gemv_{'n' if letters[1] == 't' else 't'}({plain[1]}, {plain[0]})"
     names = " ".join(reads)
-    b.call(
-        f"{{{made.name}}} = np.dot({texts[0]}, {texts[1]})",
-        names.split(),
-        made,
-        defines=(made.name,),
-    )
+    b.call(f"{{{made.name}}} = {call}", names.split(), made, defines=(made.name,))
     return of_storage(made.name, shape, dtype)
 
 
@@ -671,6 +678,55 @@ def tensor_product(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any
     places = [tuple(where_left[k] for k in range(m)), tuple(where_right[k] for k in range(n))]
     kept = [*range(p), *range(p + q, len(dims))]
     return summed_products(b, [left, right], dims, places, kept, dtype, op.result.hint)
+
+
+def einstein_sum(b: Builder, op: Call, reps: list[Rep], subscripts: str) -> Rep:
+    """Lower ``np.einsum(subscripts, *arrays)`` without an ellipsis."""
+    front, arrow, back = subscripts.replace(" ", "").partition("->")
+    terms = front.split(",")
+    arrays = [r for r in reps if isinstance(r, Array) and r.dtype == FLOAT64]
+    ranks = [len(a.dims) for a in arrays]
+    if "." in subscripts or len(arrays) != len(reps) or ranks != [len(t) for t in terms]:
+        raise NotCovered("np.einsum with an ellipsis, or of numbers or integers", op.where)
+    if not arrow:
+        back = "".join(c for c in sorted(set(front) - {","}) if front.count(c) == 1)
+    lengths = _lengths_of_letters(b, terms, arrays)
+    letters = [*back, *(c for c in dict.fromkeys(front) if c not in back and c != ",")]
+    dims = [lengths[c] for c in letters]
+
+    def entry(i: tuple[Affine, ...]) -> Expr:
+        where = dict(zip(letters, i, strict=True))
+        factors = [_factor(b, t, a, where, lengths) for t, a in zip(terms, arrays, strict=True)]
+        result = factors[0]
+        for factor in factors[1:]:
+            result = Apply("*", (result, factor))
+        return result
+
+    over, hint = list(range(len(back), len(dims))), op.result.hint or "product"
+    if not over:
+        return b.filled(dims, entry, FLOAT64, hint)
+    return reduced(b, dims, entry, over, "add_any_order", zero_of(FLOAT64), FLOAT64, hint)
+
+
+def _lengths_of_letters(b: Builder, terms: list[str], arrays: list[Array]) -> dict[str, Dim]:
+    lengths: dict[str, Dim] = {}
+    for term, array in zip(terms, arrays, strict=True):
+        for letter, dim in zip(term, array.dims, strict=True):
+            if letter not in lengths or b.is_one(lengths[letter]):
+                lengths[letter] = dim
+            elif not b.is_one(dim):
+                b.same(lengths[letter], dim)
+    return lengths
+
+
+def _factor(
+    b: Builder, term: str, array: Array, where: dict[str, Affine], lengths: dict[str, Dim]
+) -> Expr:
+    index = []
+    for letter, dim in zip(term, array.dims, strict=True):
+        is_repeated = b.is_one(dim) and not b.is_one(lengths[letter])
+        index.append(ZERO if is_repeated else where[letter])
+    return at(array.entry, tuple(index))
 
 
 def inner(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:

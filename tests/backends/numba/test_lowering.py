@@ -199,8 +199,8 @@ def nested_lists(a):
     return total
 
 
-def of_record(pair, scale):
-    return pair.p * scale + np.exp(pair.q)
+def of_record(pair, x):
+    return np.sum(pair.p * x) + np.exp(pair.q)
 
 
 def of_dict(parameters, x):
@@ -297,6 +297,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "matrix products": (lambda a, b, x: np.sum((a @ b) ** 2) + np.sum(a @ x[:3]) * (x @ x), (A, B, X)),  # noqa: E501
     "products of views": (lambda a, b: np.sum((a.T @ a) @ b) + np.sum(a[1:] @ b[:, 1:]), (A, B)),
     "products of stacks": (lambda t, a: np.sum((t @ a) ** 2) + np.sum(np.matmul(t, t.transpose(0, 2, 1))), (T, A)),  # noqa: E501
+    "einsum": (lambda a, b, s: np.sum(np.einsum("ij,jk->ik", a, b) ** 2) + np.einsum("ij,ij", s, s) + np.sum(np.einsum("ii->i", s)), (A, B, S)),  # noqa: E501
     "outer": (lambda x, y: np.sum(np.outer(x, y) ** 2) + np.inner(x, y), (X, Y)),
     "tensordot": (lambda t, a: np.sum(np.tensordot(t, a, axes=((2, 1), (0, 1))) ** 2), (T, A)),
     "norm": (lambda x, a: np.linalg.norm(x) * np.sum(np.linalg.norm(a, axis=1)), (X, A)),
@@ -316,7 +317,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "other branch": (branches, (X, -1)),
     "branch of numbers": (branch_of_numbers, (0.75,)),
     "loop over rows": (nested_lists, (A,)),
-    "record": (of_record, (Pair(0.5, -0.25), 2.0)),
+    "record": (of_record, (Pair(0.5, -0.25), X)),
     "dict": (of_dict, ({"w": X, "b": 0.5}, Y)),
     "list": (of_list, ([0.5, 1.5, -2.0], 1.25)),
     "error that is not raised": (raises_rarely, (X,)),

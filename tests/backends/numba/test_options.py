@@ -431,3 +431,11 @@ def test_cache_in_writable_folder_is_refused(tmp_path):
 
     with pytest.raises(OptionError, match="other users may write"):
         gradient(X, 2.0)
+
+
+@needs_numba
+def test_few_operations_on_numbers_run_on_numpy_without_warning():
+    gradient = srcad.grad(lambda x, y: (1.0 - x) ** 2 + y * x, backend=srcad.Numba(strict=True))
+
+    assert gradient(2.0, 3.0) == 5.0
+    assert gradient.inspect(2.0, 3.0).backend.startswith("numpy: a few operations on numbers")
