@@ -684,6 +684,7 @@ def einstein_sum(b: Builder, op: Call, reps: list[Rep], subscripts: str) -> Rep:
     """Lower ``np.einsum(subscripts, *arrays)`` without an ellipsis."""
     front, arrow, back = subscripts.replace(" ", "").partition("->")
     terms = front.split(",")
+    reps = [Array(r.expr, (), FLOAT64) if isinstance(r, Number) else r for r in reps]
     arrays = [r for r in reps if isinstance(r, Array) and r.dtype == FLOAT64]
     ranks = [len(a.dims) for a in arrays]
     if "." in subscripts or len(arrays) != len(reps) or ranks != [len(t) for t in terms]:
@@ -693,6 +694,8 @@ def einstein_sum(b: Builder, op: Call, reps: list[Rep], subscripts: str) -> Rep:
     lengths = _lengths_of_letters(b, terms, arrays)
     letters = [*back, *(c for c in dict.fromkeys(front) if c not in back and c != ",")]
     dims = [lengths[c] for c in letters]
+    if not dims:
+        raise NotCovered("np.einsum of numbers", op.where)
 
     def entry(i: tuple[Affine, ...]) -> Expr:
         where = dict(zip(letters, i, strict=True))
