@@ -685,10 +685,12 @@ def einstein_sum(b: Builder, op: Call, reps: list[Rep], subscripts: str) -> Rep:
     front, arrow, back = subscripts.replace(" ", "").partition("->")
     terms = front.split(",")
     reps = [Array(r.expr, (), FLOAT64) if isinstance(r, Number) else r for r in reps]
-    arrays = [r for r in reps if isinstance(r, Array) and r.dtype == FLOAT64]
+    arrays = [r for r in reps if isinstance(r, Array)]
+    if result_dtype(op, reps) != FLOAT64:
+        raise NotCovered("np.einsum of other numbers than float64", op.where)
     ranks = [len(a.dims) for a in arrays]
     if "." in subscripts or len(arrays) != len(reps) or ranks != [len(t) for t in terms]:
-        raise NotCovered("np.einsum with an ellipsis, or of numbers or integers", op.where)
+        raise NotCovered("np.einsum with an ellipsis", op.where)
     if not arrow:
         back = "".join(c for c in sorted(set(front) - {","}) if front.count(c) == 1)
     lengths = _lengths_of_letters(b, terms, arrays)
@@ -729,7 +731,7 @@ def _factor(
     for letter, dim in zip(term, array.dims, strict=True):
         is_repeated = b.is_one(dim) and not b.is_one(lengths[letter])
         index.append(ZERO if is_repeated else where[letter])
-    return at(array.entry, tuple(index))
+    return in_dtype(array, at(array.entry, tuple(index)), FLOAT64)
 
 
 def inner(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
