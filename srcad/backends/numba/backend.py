@@ -15,7 +15,8 @@ from typing import Any
 from srcad.arguments.options import Numba, numba_is_installed
 from srcad.backends.interface import Backend, NotCovered
 from srcad.backends.numba.folder import VARIABLE, private
-from srcad.backends.numba.fusion import Fusion, contract
+from srcad.backends.numba.fusion import Fusion, contract, without_unit_axes
+from srcad.backends.numba.inlining import inline
 from srcad.backends.numba.loops import Assign, Expr, Load
 from srcad.backends.numba.lowering import Lowered, Lowering
 from srcad.backends.numba.printing import Writer, allocations, reads_in
@@ -58,7 +59,9 @@ def prepare(function: Function) -> Prepared:
     b = lowered.builder
     groups = {name: b.group_of(name) for name in b.storages}
     lowered.body = Fusion(groups).fused(lowered.body)
+    without_unit_axes(lowered.body, b.storages)
     contract(lowered.body, b.storages)
+    inline(lowered.body, [_expression(leaf) for r in lowered.results for leaf in leaves_of(r)])
     if all(isinstance(node, Assign) for node in lowered.body) and len(lowered.body) < WORTH_A_CALL:
         raise NotCovered("a few operations on numbers take less time than a call", is_choice=True)
     if not any(map(leaves_of, lowered.results)):

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from srcad.backends.numba.loops import (
+    ONE,
+    ZERO,
     Access,
     Affine,
     Assign,
@@ -29,6 +31,7 @@ from srcad.backends.numba.loops import (
     defined_in,
     named,
     same_dim,
+    walk,
 )
 from srcad.startup.records import dataclass, field
 
@@ -207,6 +210,47 @@ def uses(node: Node) -> dict[str, list[tuple[Affine, ...] | None]]:
     return found
 
 
+def without_unit_axes(body: list[Node], storages: Mapping[str, Storage]) -> None:
+    """Remove axes of length 1 that are only read and written at 0.
+
+    Parameters
+    ----------
+    body : list of Node
+        The statements of a function; they are changed.
+    storages : mapping from str to Storage
+        The arrays by name; their lengths are changed.
+    """
+    found: dict[str, list[tuple[Affine, ...] | None]] = {}
+    for node in body:
+        for name, indices in _indices(node).items():
+            found.setdefault(name, []).extend(indices)
+    dropped: dict[str, int] = {}
+    for name, indices in found.items():
+        storage = storages.get(name)
+        if storage is None or storage.escapes or storage.given:
+            continue
+        for k, dim in enumerate(storage.dims):
+            if dim.size == ONE and all(i is not None and i[k] == ZERO for i in indices):
+                dropped[name] = k
+    if dropped:
+        for node in body:
+            _drop(node, dropped)
+        for name, k in dropped.items():
+            del storages[name].dims[k]
+        without_unit_axes(body, storages)
+
+
+def _indices(node: Node) -> dict[str, list[tuple[Affine, ...] | None]]:
+    """Return the indices of arrays in a node, those inside its control flow, too."""
+    found: dict[str, list[tuple[Affine, ...] | None]] = {}
+    for one in walk([node]):
+        if not isinstance(one, Nest | Region):
+            for access in one.accesses():
+                if access.index != ():
+                    found.setdefault(access.storage, []).append(access.index)
+    return found
+
+
 def contract(body: list[Node], storages: Mapping[str, Storage]) -> None:
     """Remove the axes of arrays that only one loop uses, at its own index.
 
@@ -252,17 +296,23 @@ def _without_axis(
     if not dropped:
         return
 
+    _drop(nest, dropped)
+    for name, k in dropped.items():
+        del storages[name].dims[k]
+
+
+def _drop(node: Node, dropped: Mapping[str, int]) -> None:
+    """Remove an axis from the indices of some storages in a node."""
+
     def load(one: Load) -> Load:
         k = dropped.get(one.storage)
         return one if k is None else Load(one.storage, (*one.index[:k], *one.index[k + 1 :]))
 
-    change(nest, {}, load)
-    for node in _assigns(nest):
-        k = dropped.get(node.storage)
-        if k is not None:
-            node.index = (*node.index[:k], *node.index[k + 1 :])
-    for name, k in dropped.items():
-        del storages[name].dims[k]
+    change(node, {}, load)
+    for one in walk([node]):
+        if isinstance(one, Assign) and one.storage in dropped:
+            k = dropped[one.storage]
+            one.index = (*one.index[:k], *one.index[k + 1 :])
 
 
 def _common_axis(nest: Nest, indices: list[tuple[Affine, ...] | None], rank: int) -> int | None:
@@ -278,18 +328,6 @@ def _common_axis(nest: Nest, indices: list[tuple[Affine, ...] | None], rank: int
         if all(i is not None and i[k] == index for i in indices):
             return k
     return None
-
-
-def _assigns(nest: Nest) -> list[Assign]:
-    found: list[Assign] = []
-    todo: list[Node] = [nest]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, Assign):
-            found.append(node)
-        for inner in bodies(node):
-            todo += inner
-    return found
 
 
 # ------------------------------------------------------------------------------ renaming

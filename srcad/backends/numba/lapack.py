@@ -7,159 +7,108 @@ its transpose to these libraries, which the arguments below account for.  In the
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import types
-from numba.extending import get_cython_function_address
+from numba.core import cgutils
+from numba.extending import get_cython_function_address, intrinsic
 
 from srcad.backends.numba.deopt import Deopt
 
-_INT, _DOUBLE, _CHAR = (types.CPointer(t) for t in (types.int32, types.float64, types.uint8))
+_Emitted = tuple[Any, Callable[..., Any]]
 
 
-def _routine(name: str, *arguments: Any, library: str = "lapack") -> Any:
-    """Return a routine of a library as a function that compiled code may call."""
+def _routine(name: str, kinds: str, library: str = "lapack") -> Any:
+    """Return a routine of a library as a function that compiled code may call.
+
+    Numbers go by address.  `kinds` has a letter for each argument: ``c`` a character, ``i`` an
+    integer, ``d`` a float, ``p`` an array of floats, ``q`` one of 32-bit integers; a last ``o`` is
+    an integer that the routine sets, and that the function returns.
+    """
     symbol = f"srcad_{name}"
     address = get_cython_function_address(f"scipy.linalg.cython_{library}", name)
     llvmlite.binding.add_symbol(symbol, address)
-    return types.ExternalFunction(symbol, types.void(*arguments))
 
-
-_potrf = _routine("dpotrf", _CHAR, _INT, _DOUBLE, _INT, _INT)
-_gesv = _routine("dgesv", _INT, _INT, _DOUBLE, _INT, _INT, _DOUBLE, _INT, _INT)
-_getrf = _routine("dgetrf", _INT, _INT, _DOUBLE, _INT, _INT, _INT)
-_getri = _routine("dgetri", _INT, _DOUBLE, _INT, _INT, _DOUBLE, _INT, _INT)
-_trtrs = _routine("dtrtrs", _CHAR, _CHAR, _CHAR, _INT, _INT, _DOUBLE, _INT, _DOUBLE, _INT, _INT)
-_trtri = _routine("dtrtri", _CHAR, _CHAR, _INT, _DOUBLE, _INT, _INT)
-_gemm = _routine(
-    "dgemm", _CHAR, _CHAR, _INT, _INT, _INT, _DOUBLE, _DOUBLE, _INT, _DOUBLE, _INT, _DOUBLE,
-    _DOUBLE, _INT, library="blas",
-)  # fmt: skip
-_gemv = _routine("dgemv", _CHAR, _INT, _INT, _DOUBLE, _DOUBLE, _INT, _DOUBLE, _INT, _DOUBLE,
-                 _DOUBLE, _INT, library="blas")  # fmt: skip
-_UPPER, _LOWER, _PLAIN, _TRANSPOSED, _GENERAL = (ord(c) for c in "ULNTN")
-
-
-@numba.extending.intrinsic
-def _doubles(typing_context: Any, array: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointers = [
+            _address(context, builder, kind, value, type_)
+            for kind, value, type_ in zip(kinds, arguments, signature.args, strict=False)
+        ]
+        status = None
+        if kinds.endswith("o"):
+            status = cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(32), 0))
+            pointers.append(status)
+        type_ = ir.FunctionType(ir.VoidType(), [pointer.type for pointer in pointers])
+        builder.call(cgutils.get_or_insert_function(builder.module, type_, symbol), pointers)
+        if status is None:
+            return context.get_constant(types.int64, 0)
+        return builder.sext(builder.load(status), ir.IntType(64))
 
-    return _DOUBLE(array), emit
+    def typed(typing_context: Any, *arguments: Any) -> _Emitted:
+        known = {"c": types.int64, "i": types.int64, "d": types.float64}
+        wanted = [known.get(k, a) for k, a in zip(kinds, arguments, strict=False)]
+        return types.int64(*wanted), emit
 
-
-@numba.extending.intrinsic
-def _integers(typing_context: Any, array: Any) -> Any:
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
-
-    return _INT(array), emit
-
-
-@numba.extending.intrinsic
-def _characters(typing_context: Any, array: Any) -> Any:
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
-
-    return _CHAR(array), emit
-
-
-# ------------------------------------------------------------------------------ products
-_SMALL = 1000  # products of so few multiplications take less time without a call
-
-
-@numba.njit(error_model="numpy")
-def _call_gemm(a: Any, b: Any, out: Any, a_option: Any, b_option: Any, k: int) -> None:
-    """Write ``op(a) @ op(b)`` into `out`, where the options say which are transposed."""
-    options = np.array([b_option, a_option], np.uint8)
-    numbers = np.array([out.shape[1], out.shape[0], k, max(b.shape[1], 1), max(a.shape[1], 1),
-                        max(out.shape[1], 1)], np.int32)  # fmt: skip
-    factors = np.array([1.0, 0.0])
-    _gemm(_characters(options), _characters(options[1:]), _integers(numbers),
-          _integers(numbers[1:]), _integers(numbers[2:]), _doubles(factors), _doubles(b),
-          _integers(numbers[3:]), _doubles(a), _integers(numbers[4:]), _doubles(factors[1:]),
-          _doubles(out), _integers(numbers[5:]))  # fmt: skip
+    count = len(kinds.removesuffix("o"))
+    names = ", ".join(f"a{k}" for k in range(count))
+    space: dict[str, Any] = {"typed": typed}
+    exec(f"def {name}(typing_context, {names}):\n    return typed(typing_context, {names})", space)
+    return intrinsic(space[name])
 
 
-@numba.njit(error_model="numpy")
-def gemm_nn(a: Any, b: Any) -> Any:
-    """Return ``a @ b``."""
-    m, k, n = a.shape[0], a.shape[1], b.shape[1]
-    out = np.zeros((m, n))
-    if m * n * k > _SMALL:
-        _call_gemm(a, b, out, _PLAIN, _PLAIN, k)
+def _address(context: Any, builder: Any, kind: str, value: Any, type_: Any) -> Any:
+    """Return the address of an argument of a routine."""
+    if kind in "pq":
+        return context.make_array(type_)(context, builder, value).data
+    if kind in "ci":
+        value = builder.trunc(value, ir.IntType(8 if kind == "c" else 32))
+    return cgutils.alloca_once_value(builder, value)
+
+
+_gemm = _routine("dgemm", "cciiidpipidpi", "blas")
+_gemv = _routine("dgemv", "ciidpipidpi", "blas")
+_potrf = _routine("dpotrf", "cipio")
+_gesv = _routine("dgesv", "iipiqpio")
+_getrf = _routine("dgetrf", "iipiqo")
+_getri = _routine("dgetri", "ipiqpio")
+_trtrs = _routine("dtrtrs", "ccciipipio")
+_trtri = _routine("dtrtri", "ccipio")
+_UPPER, _PLAIN, _TRANSPOSED, _GENERAL = (ord(c) for c in "UNTN")
+
+
+# -------------------------------------------------------------------------------- products
+def _product(a_option: int, b_option: int) -> Any:
+    a_turned, b_turned = a_option == _TRANSPOSED, b_option == _TRANSPOSED
+
+    @numba.njit(error_model="numpy")
+    def product(a: Any, b: Any) -> Any:
+        m, k = (a.shape[1], a.shape[0]) if a_turned else (a.shape[0], a.shape[1])
+        n = b.shape[0] if b_turned else b.shape[1]
+        out = np.empty((m, n))
+        if m * n > 0:
+            _gemm(b_option, a_option, n, m, k, 1.0, b, max(b.shape[1], 1), a, max(a.shape[1], 1),
+                  0.0, out, n)  # fmt: skip
         return out
-    for i in range(m):
-        for p in range(k):
-            for j in range(n):
-                out[i, j] += a[i, p] * b[p, j]
-    return out
+
+    return product
 
 
-@numba.njit(error_model="numpy")
-def gemm_nt(a: Any, b: Any) -> Any:
-    """Return ``a @ b.T``."""
-    m, k, n = a.shape[0], a.shape[1], b.shape[0]
-    out = np.zeros((m, n))
-    if m * n * k > _SMALL:
-        _call_gemm(a, b, out, _PLAIN, _TRANSPOSED, k)
-        return out
-    for i in range(m):
-        for j in range(n):
-            for p in range(k):
-                out[i, j] += a[i, p] * b[j, p]
-    return out
-
-
-@numba.njit(error_model="numpy")
-def gemm_tn(a: Any, b: Any) -> Any:
-    """Return ``a.T @ b``."""
-    m, k, n = a.shape[1], a.shape[0], b.shape[1]
-    out = np.zeros((m, n))
-    if m * n * k > _SMALL:
-        _call_gemm(a, b, out, _TRANSPOSED, _PLAIN, k)
-        return out
-    for p in range(k):
-        for i in range(m):
-            for j in range(n):
-                out[i, j] += a[p, i] * b[p, j]
-    return out
-
-
-@numba.njit(error_model="numpy")
-def gemm_tt(a: Any, b: Any) -> Any:
-    """Return ``a.T @ b.T``."""
-    m, k, n = a.shape[1], a.shape[0], b.shape[0]
-    out = np.zeros((m, n))
-    if m * n * k > 0:
-        _call_gemm(a, b, out, _TRANSPOSED, _TRANSPOSED, k)
-    return out
-
-
-@numba.njit(error_model="numpy")
-def _call_gemv(a: Any, x: Any, out: Any, option: Any) -> None:
-    """Write a product of a matrix and a vector into `out`."""
-    options = np.array([option], np.uint8)
-    numbers = np.array([a.shape[1], a.shape[0], max(a.shape[1], 1), 1], np.int32)
-    factors = np.array([1.0, 0.0])
-    _gemv(_characters(options), _integers(numbers), _integers(numbers[1:]), _doubles(factors),
-          _doubles(a), _integers(numbers[2:]), _doubles(x), _integers(numbers[3:]),
-          _doubles(factors[1:]), _doubles(out), _integers(numbers[3:]))  # fmt: skip
+gemm_nn, gemm_nt = _product(_PLAIN, _PLAIN), _product(_PLAIN, _TRANSPOSED)
+gemm_tn, gemm_tt = _product(_TRANSPOSED, _PLAIN), _product(_TRANSPOSED, _TRANSPOSED)
 
 
 @numba.njit(error_model="numpy")
 def gemv_n(a: Any, x: Any) -> Any:
     """Return ``a @ x`` for a vector `x`."""
     out = np.zeros(a.shape[0])
-    if a.size > _SMALL:
-        _call_gemv(a, x, out, _TRANSPOSED)
-        return out
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            out[i] += a[i, j] * x[j]
+    if a.size > 0:
+        _gemv(_TRANSPOSED, a.shape[1], a.shape[0], 1.0, a, a.shape[1], x, 1, 0.0, out, 1)
     return out
 
 
@@ -167,12 +116,8 @@ def gemv_n(a: Any, x: Any) -> Any:
 def gemv_t(a: Any, x: Any) -> Any:
     """Return ``a.T @ x`` for a vector `x`."""
     out = np.zeros(a.shape[1])
-    if a.size > _SMALL:
-        _call_gemv(a, x, out, _PLAIN)
-        return out
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            out[j] += a[i, j] * x[i]
+    if a.size > 0:
+        _gemv(_PLAIN, a.shape[1], a.shape[0], 1.0, a, a.shape[1], x, 1, 0.0, out, 1)
     return out
 
 
@@ -185,108 +130,46 @@ def cholesky(a: Any) -> Any:
     for i in range(n):
         for j in range(i + 1):
             lower[i, j] = a[i, j]
-    options = np.array([_UPPER], np.uint8)
-    numbers = np.array([n, max(n, 1), 0], np.int32)
-    _potrf(
-        _characters(options),
-        _integers(numbers),
-        _doubles(lower),
-        _integers(numbers[1:]),
-        _integers(numbers[2:]),
-    )
-    if numbers[2] != 0:
+    if n > 0 and _potrf(_UPPER, n, lower, n) != 0:
         raise Deopt
     return lower
 
 
 @numba.njit(error_model="numpy")
 def solve(a: Any, b: Any) -> Any:
-    """Return the solution of ``a @ x = b`` for a matrix or a vector `b`."""
-    n, k = a.shape[0], b.size // max(a.shape[0], 1)
-    factors = a.T.copy()
-    columns = np.empty((k, n))
-    given = b.reshape((n, k))
+    """Return the solution of ``a @ x = b`` for a vector or the columns of a matrix."""
+    n = a.shape[0]
+    factors, pivots = np.empty((n, n)), np.empty(n, np.int32)
     for i in range(n):
-        for j in range(k):
-            columns[j, i] = given[i, j]
-    pivots = np.empty(max(n, 1), np.int32)
-    numbers = np.array([n, k, max(n, 1), 0], np.int32)
-    size = _integers(numbers[2:])
-    _gesv(
-        _integers(numbers),
-        _integers(numbers[1:]),
-        _doubles(factors),
-        size,
-        _integers(pivots),
-        _doubles(columns),
-        size,
-        _integers(numbers[3:]),
-    )
-    if numbers[3] != 0:
+        for j in range(n):
+            factors[j, i] = a[i, j]
+    columns = b.T.copy()
+    if b.size > 0 and _gesv(n, b.size // n, factors, n, pivots, columns, n) != 0:
         raise Deopt
-    result = np.empty((n, k))
-    for i in range(n):
-        for j in range(k):
-            result[i, j] = columns[j, i]
-    return result.reshape(b.shape)
+    return columns.T.copy()
 
 
 @numba.njit(error_model="numpy")
 def solve_lower(a: Any, b: Any, transposed: bool) -> Any:
     """Return the solution of ``a @ x = b``, or of ``a.T @ x = b``, for a lower triangle `a`."""
-    n, k = a.shape[0], b.size // max(a.shape[0], 1)
-    columns = np.empty((k, n))
-    given = b.reshape((n, k))
-    for i in range(n):
-        for j in range(k):
-            columns[j, i] = given[i, j]
-    options = np.array([_UPPER, _PLAIN if transposed else _TRANSPOSED, _GENERAL], np.uint8)
-    numbers = np.array([n, k, max(n, 1), 0], np.int32)
-    size = _integers(numbers[2:])
-    _trtrs(
-        _characters(options),
-        _characters(options[1:]),
-        _characters(options[2:]),
-        _integers(numbers),
-        _integers(numbers[1:]),
-        _doubles(a),
-        size,
-        _doubles(columns),
-        size,
-        _integers(numbers[3:]),
-    )
-    if numbers[3] != 0:
+    n = a.shape[0]
+    columns = b.T.copy()
+    option = _PLAIN if transposed else _TRANSPOSED
+    if b.size > 0 and _trtrs(_UPPER, option, _GENERAL, n, b.size // n, a, n, columns, n) != 0:
         raise Deopt
-    result = np.empty((n, k))
-    for i in range(n):
-        for j in range(k):
-            result[i, j] = columns[j, i]
-    return result.reshape(b.shape)
+    return columns.T.copy()
 
 
 @numba.njit(error_model="numpy")
 def inverse(a: Any) -> Any:
     """Return the inverse of a matrix."""
     n = a.shape[0]
-    result = a.copy()
-    pivots = np.empty(max(n, 1), np.int32)
-    numbers = np.array([n, max(n, 1), 0, 64 * max(n, 1)], np.int32)
-    work = np.empty(64 * max(n, 1))
-    size, info = _integers(numbers[1:]), _integers(numbers[2:])
-    _getrf(_integers(numbers), _integers(numbers), _doubles(result), size, _integers(pivots), info)
-    if numbers[2] != 0:
-        raise Deopt
-    _getri(
-        _integers(numbers),
-        _doubles(result),
-        size,
-        _integers(pivots),
-        _doubles(work),
-        _integers(numbers[3:]),
-        info,
-    )
-    if numbers[2] != 0:
-        raise Deopt
+    result, pivots, work = a.copy(), np.empty(n, np.int32), np.empty(64 * n)
+    if n > 0:
+        if _getrf(n, n, result, n, pivots) != 0:
+            raise Deopt
+        if _getri(n, result, n, pivots, work, 64 * n) != 0:
+            raise Deopt
     return result
 
 
@@ -294,22 +177,12 @@ def inverse(a: Any) -> Any:
 def lower_inverse(a: Any) -> Any:
     """Return the inverse of a lower triangle."""
     n = a.shape[0]
-    result = a.copy()
-    options = np.array([_UPPER, _GENERAL], np.uint8)
-    numbers = np.array([n, max(n, 1), 0], np.int32)
-    _trtri(
-        _characters(options),
-        _characters(options[1:]),
-        _integers(numbers),
-        _doubles(result),
-        _integers(numbers[1:]),
-        _integers(numbers[2:]),
-    )
-    if numbers[2] != 0:
-        raise Deopt
+    result = np.zeros((n, n))
     for i in range(n):
-        for j in range(i + 1, n):
-            result[i, j] = 0.0
+        for j in range(i + 1):
+            result[i, j] = a[i, j]
+    if n > 0 and _trtri(_UPPER, _GENERAL, n, result, n) != 0:
+        raise Deopt
     return result
 
 
@@ -317,22 +190,12 @@ def lower_inverse(a: Any) -> Any:
 def determinant(a: Any) -> Any:
     """Return the sign of the determinant of a matrix and the logarithm of its absolute value."""
     n = a.shape[0]
-    factors = a.copy()
-    pivots = np.empty(max(n, 1), np.int32)
-    numbers = np.array([n, max(n, 1), 0], np.int32)
-    _getrf(
-        _integers(numbers),
-        _integers(numbers),
-        _doubles(factors),
-        _integers(numbers[1:]),
-        _integers(pivots),
-        _integers(numbers[2:]),
-    )
-    if numbers[2] != 0:
+    factors, pivots = a.copy(), np.empty(n, np.int32)
+    if n > 0 and _getrf(n, n, factors, n, pivots) != 0:
         raise Deopt
     sign, logarithm = 1.0, 0.0
     for i in range(n):
         if (pivots[i] != i + 1) != (factors[i, i] < 0.0):
             sign = -sign
-        logarithm += np.log(abs(factors[i, i]))
+        logarithm += math.log(abs(factors[i, i]))
     return sign, logarithm
