@@ -97,7 +97,7 @@ def _steps_of(type_: TupleOf) -> list[Step]:
 def _is_list_of_numbers(type_: Type) -> bool:
     if type(type_) is not ListOf or not isinstance(type_.item, Numeric):
         return False
-    return type_.item.shape == () and type_.item.form == "python"
+    return type_.item.shape == () and type_.item.dtype is not None
 
 
 @dataclass(eq=False)

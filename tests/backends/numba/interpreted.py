@@ -74,3 +74,29 @@ def interpreted(function: Function) -> tuple[Callable[..., Any], str, list[Param
     space = dict(FUNCTIONS)
     exec(compile(loops.text, "<loops>", "exec"), space)
     return space["kernel"], loops.text, prepared.lowered.parameters
+
+
+def leaves(tree: Any) -> list[np.ndarray]:
+    """Return the numbers and arrays of a structure."""
+    if isinstance(tree, tuple | list):
+        return [leaf for item in tree for leaf in leaves(item)]
+    if isinstance(tree, dict):
+        return leaves(list(tree.values()))
+    return [] if tree is None else [np.asarray(tree)]
+
+
+def numbers(tree: Any) -> np.ndarray:
+    """Return all numbers of a structure in a row."""
+    return np.concatenate([np.empty(0), *(np.ravel(leaf).astype(float) for leaf in leaves(tree))])
+
+
+def fetched(path: tuple[tuple[str, Any], ...], arguments: list[Any]) -> Any:
+    """Return the part of the arguments that a parameter of the loops stands for."""
+    (_, first), *rest = path
+    found = arguments[first]
+    for kind, key in rest:
+        if kind == "list":
+            found = np.array(found)
+        else:
+            found = found[key] if kind == "item" else getattr(found, key)
+    return found[()] if isinstance(found, np.ndarray) and not found.shape else found

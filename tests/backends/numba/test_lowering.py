@@ -15,7 +15,7 @@ from srcad import pipeline
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba.deopt import Deopt
 from srcad.types.sources import read
-from tests.backends.numba.interpreted import interpreted
+from tests.backends.numba.interpreted import fetched, interpreted, leaves
 
 
 class Pair(NamedTuple):
@@ -31,24 +31,6 @@ B = RNG.normal(size=(3, 4))
 S = A.T @ A + np.eye(3)
 T = RNG.normal(size=(2, 3, 4))
 K = np.array([2, 0, 4, 2])
-NONE: tuple[()] = ()
-
-
-def leaves(tree: Any) -> list[np.ndarray]:
-    if isinstance(tree, tuple | list):
-        return [leaf for item in tree for leaf in leaves(item)]
-    if isinstance(tree, dict):
-        return leaves(list(tree.values()))
-    return [] if tree is None else [np.asarray(tree)]
-
-
-def fetched(path: tuple[tuple[str, Any], ...], arguments: list[Any]) -> Any:
-    (_, first), *rest = path
-    found = arguments[first]
-    for kind, key in rest:
-        found = np.array(found) if kind == "list" else (
-            found[key] if kind == "item" else getattr(found, key))  # fmt: skip
-    return found[()] if isinstance(found, np.ndarray) and not found.shape else found
 
 
 class Compared:
