@@ -45,7 +45,7 @@ from srcad.backends.numba.representations import (
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Const
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import Extent, constant_extent
+from srcad.types.sizes import Extent, at_least, constant_extent
 from srcad.types.structures import TupleOf
 
 Options = dict[str, Any]
@@ -772,6 +772,8 @@ def _simple(lowering: elementwise.Lowering) -> Callable[[Any, Call], Rep]:
         reps = [low.rep(arg) for arg in op.args]
         if op.target is operator.add and all(isinstance(r, Parts) for r in reps):
             return Parts(tuple(item for r in reps for item in r.items))
+        if op.target is operator.mul and any(isinstance(r, Parts) for r in reps):
+            return _repeated(low, op, reps)
         is_numpy = isinstance(op.target, np.ufunc) or any(isinstance(r, Array) for r in reps)
         if is_numpy and op.target is not primitives.is_:
             reps = [as_operand(low, rep, op) for rep in reps]
@@ -791,6 +793,22 @@ def _with_options(
         return lowering(low.builder, op, reps, low.options(op, names, start=count))
 
     return lowered
+
+
+def _repeated(low: Any, op: Call, reps: list[Rep]) -> Rep:
+    """Return ``[number] * n`` as a list of numbers."""
+    b: Builder = low.builder
+    (item,) = (r.items for r in reps if isinstance(r, Parts))
+    counts = [r for r in reps if isinstance(r, Number)]
+    if len(item) != 1 or not isinstance(item[0], Number) or len(counts) != 1:
+        raise NotCovered("a list that is repeated", op.where)
+    number = item[0]
+    size = low.number_size(counts[0])
+    if counts[0].extent is None or not at_least(counts[0].extent, 0):
+        size = b.named_here(Apply("max", (Integer(size), Integer(ZERO))), "n")
+    made = b.filled((Dim(size),), lambda _: number.expr, number.dtype, op.result.hint or "items")
+    found: Items = low.items_of(made, None)
+    return found
 
 
 def as_operand(low: Any, rep: Rep, op: Call) -> Rep:

@@ -543,7 +543,7 @@ class Lowering:
     ) -> Rep:
         """Return what a value is after a conditional, given what it is after each branch."""
         b = self.builder
-        if any(isinstance(r, Number | Array | Parts) for r in reps):  # None is never read there
+        if any(isinstance(r, Number | Array | Parts | Items) for r in reps):  # None is never read
             reps = tuple(None if _is_none(r) else r for r in reps)  # type: ignore[assignment]
         known = [r for r in reps if r is not None]
         if not known:
@@ -553,20 +553,50 @@ class Lowering:
                 raise NotCovered("an object that depends on a condition", b.where)
             return known[0]
         if all(isinstance(r, Parts) for r in known):
-            count = {len(r.items) for r in known}  # type: ignore[union-attr]
-            if len(count) != 1:
-                raise NotCovered("a tuple whose length depends on a condition", b.where)
-            parts = []
-            for k in range(count.pop()):
-                pair = tuple(None if r is None else r.items[k] for r in reps)  # type: ignore[union-attr]
-                inner = type_.items[k] if isinstance(type_, TupleOf) else type_
-                parts.append(self._merged(hint, inner, pair, bodies, after))  # type: ignore[arg-type]
-            return Parts(tuple(parts))
+            return self._merged_parts(hint, type_, reps, bodies, after)  # type: ignore[arg-type]
+        if all(isinstance(r, Items) for r in known):
+            return self._merged_lists(known)  # type: ignore[arg-type]
         if all(isinstance(r, Number) for r in known):
             return self._merged_numbers(hint, type_, reps, bodies)  # type: ignore[arg-type]
         if all(isinstance(r, Array) for r in known):
             return self._merged_arrays(hint, type_, reps, bodies, after)  # type: ignore[arg-type]
         raise NotCovered("a value that is an array or a number, by a condition", b.where)
+
+    def _merged_parts(
+        self,
+        hint: object,
+        type_: Type,
+        reps: tuple[Parts | None, Parts | None],
+        bodies: tuple[list[Node], list[Node]],
+        after: list[Node],
+    ) -> Parts:
+        counts = {len(r.items) for r in reps if r is not None}
+        if len(counts) != 1:
+            raise NotCovered("a tuple whose length depends on a condition", self.builder.where)
+        parts = []
+        for k in range(counts.pop()):
+            first, second = (None if r is None else r.items[k] for r in reps)
+            inner = type_.items[k] if isinstance(type_, TupleOf) else type_
+            parts.append(self._merged(hint, inner, (first, second), bodies, after))
+        return Parts(tuple(parts))
+
+    def _merged_lists(self, lists: list[Items]) -> Items:
+        """Return a list that only one of two branches makes: only there it is read again."""
+        b = self.builder
+        items = lists[0]
+        if any(other.columns is not items.columns or other.count != items.count for other in lists):
+            raise NotCovered("a list that depends on a condition", b.where)
+        level = len(b.bodies) - 1
+        todo = [items]
+        while todo:
+            one = todo.pop()
+            todo += one.parts.values()
+            storages = [b.storages[c.storage] for c in one.columns]
+            storages += [b.storages[c] for c in one.counts if isinstance(c, str)]
+            sizes = [d.size for s in storages if not s.given for d in s.dims]
+            if any(b.level_of(name) > level for size in sizes for name in size.names):
+                raise NotCovered("a list whose length depends on a condition", b.where)
+        return items
 
     def _merged_numbers(
         self,
@@ -722,6 +752,8 @@ class Lowering:
                 if items.index or items.counts:
                     raise NotCovered("lists of a loop that runs backward and ends early", op.where)
                 items.offset = trips - done
+                if items.parts:
+                    raise NotCovered("lists of a loop that runs backward and ends early", op.where)
             self.env[output] = items
 
     def _leave_unless(self, op: While) -> None:
@@ -1065,18 +1097,33 @@ class Lowering:
                 capacity = self._most(trips, mine)
             mine.capacities.append(capacity)
             found.append(mine)
-            if isinstance(atom, Value) and isinstance(atom.type, ListOf):
-                inner = Items(
-                    mine.columns,
-                    None,
-                    (*mine.index, named(count)),
-                    None,
-                    list(mine.capacities),
-                    mine.grows,
-                    mine.counts,
-                )
-                self.sinks[atom] = inner
+            self._expect_lists(op, atom, mine, count)
         return found
+
+    def _expect_lists(self, op: For | While, atom: Atom, items: Items, count: str) -> None:
+        """Note where lists go that are an item, or a part of an item, of a list."""
+        if not isinstance(atom, Value):
+            return
+        if isinstance(atom.type, ListOf):
+            self.sinks[atom] = Items(
+                items.columns,
+                None,
+                (*items.index, named(count)),
+                None,
+                list(items.capacities),
+                items.grows,
+                items.counts,
+            )
+            return
+        makers = (one for one in op.body.ops if isinstance(one, Call) and one.result is atom)
+        made = next(makers, None)
+        if made is None or made.target is not primitives.build_tuple:
+            return
+        for k, part in enumerate(made.args):
+            if isinstance(part, Value) and isinstance(part.type, ListOf):
+                of_part = Items([], part.type, items.index, None, items.capacities, items.grows)
+                items.parts[k] = of_part
+                self._expect_lists(op, part, of_part, count)
 
     def _most(self, trips: Affine, items: Items) -> Affine:
         """Return an upper bound of a count that is known where the outermost list begins."""
@@ -1090,6 +1137,11 @@ class Lowering:
                 raise NotCovered("a list that is kept in a list", self.builder.where)
             self._collect_count(items, rep, count, level)
             return
+        if items.parts and isinstance(rep, Parts):
+            for k, one in items.parts.items():
+                self._collect(one, rep.items[k], count, level)
+            left = (one for k, one in enumerate(rep.items) if k not in items.parts)
+            rep = Parts(tuple(left))
         leaves = list(_leaves(rep))
         if not items.columns:
             items.columns += [self._column(leaf, items, level) for leaf in leaves]
@@ -1226,6 +1278,15 @@ class Lowering:
             )
         columns = iter(items.columns)
         full = (*items.index, index)
+        if items.parts and isinstance(item, TupleOf):
+            return Parts(
+                tuple(
+                    self.item_at(items.parts[k], integer(index), t)
+                    if k in items.parts
+                    else self._item(t, columns, full)
+                    for k, t in enumerate(item.items)
+                )
+            )
         return self._item(item, columns, full)
 
     def _inner_count(self, items: Items, index: Affine) -> Affine | None:

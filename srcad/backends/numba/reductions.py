@@ -210,6 +210,8 @@ def product(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> R
     """Lower ``np.prod(x, axis, keepdims=...)``."""
     (x,) = reps
     _only(op, options, "axis", "keepdims")
+    if isinstance(x, Number):
+        return x
     if not isinstance(x, Array) or x.dtype not in (FLOAT64, FLOAT32, INT64):
         raise NotCovered("a product of these numbers", op.where)
     one: Expr = Integer(ONE) if x.dtype == INT64 else Constant("1.0")

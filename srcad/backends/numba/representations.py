@@ -103,6 +103,7 @@ class Items:
     `index` are the indices of the loops around; `count` is how many items there are.  Of lists in
     it, `counts` tells the same: an integer that is the same for all of them, or a storage.  The
     first item is at `offset`: a loop that runs backward, and ends early, leaves places before it.
+    Of items that are tuples, `parts` are the lists in them, by position.
     """
 
     columns: list[Column]
@@ -113,6 +114,7 @@ class Items:
     grows: bool = False
     counts: list[Affine | str] = field(default_factory=list)
     offset: Affine = ZERO
+    parts: dict[int, Items] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
