@@ -31,7 +31,8 @@ class Numba:
         The folder in which compiled code is kept for other processes.  Without it that is the
         folder that the environment variable ``SRCAD_CACHE_DIR`` names, if it is set.
     parallel : bool
-        Whether loops run on several cores.  This is not available yet.
+        Whether loops over 100,000 entries or more run on several cores, if their iterations are
+        independent.
 
     Raises
     ------
@@ -56,12 +57,6 @@ class Numba:
                     f"{name} is True or False, not {shown(getattr(self, name))}",
                     help=f"srcad.Numba({name}=True)",
                 )
-        if self.parallel:
-            raise OptionError(
-                "parallel=True is not available yet",
-                why="the loops of a derivative run on one core.",
-                help="leave it out",
-            )
         if self.cache is not None and not isinstance(self.cache, str | os.PathLike):
             raise OptionError(
                 f"cache is a folder, not {shown(self.cache)}",

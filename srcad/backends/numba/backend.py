@@ -19,6 +19,7 @@ from srcad.backends.numba.fusion import Fusion, contract, without_unit_axes
 from srcad.backends.numba.inlining import inline
 from srcad.backends.numba.loops import Assign, Expr, Load
 from srcad.backends.numba.lowering import Lowered, Lowering
+from srcad.backends.numba.parallel import mark_parallel
 from srcad.backends.numba.printing import Writer, allocations, reads_in
 from srcad.backends.numba.representations import Array, Items, Number, Rep
 from srcad.backends.numba.running import Switch, Wrapper, kernels, leaves_of
@@ -51,8 +52,8 @@ class Loops:
     called: tuple[str, ...] = field(default_factory=tuple)
 
 
-def prepare(function: Function) -> Prepared:
-    """Lower a function to loops, or raise `NotCovered`."""
+def prepare(function: Function, *, parallel: bool = False) -> Prepared:
+    """Lower a function to loops, some of them on several cores, or raise `NotCovered`."""
     if not numba_is_installed():
         raise NotCovered("no Numba")
     lowered = Lowering().function(function)
@@ -62,6 +63,8 @@ def prepare(function: Function) -> Prepared:
     without_unit_axes(lowered.body, b.storages)
     contract(lowered.body, b.storages)
     inline(lowered.body, [_expression(leaf) for r in lowered.results for leaf in leaves_of(r)])
+    if parallel:
+        mark_parallel(lowered.body, b.storages)
     if all(isinstance(node, Assign) for node in lowered.body) and len(lowered.body) < WORTH_A_CALL:
         raise NotCovered("a few operations on numbers take less time than a call", is_choice=True)
     if not any(map(leaves_of, lowered.results)):
@@ -127,7 +130,12 @@ def load(
 
 def configure(options: Numba) -> Backend:
     """Return the backend with these options."""
-    return replace(BACKEND, load=partial(load, options=options), is_strict=options.strict)
+    return replace(
+        BACKEND,
+        prepare=partial(prepare, parallel=options.parallel),
+        load=partial(load, options=options),
+        is_strict=options.strict,
+    )
 
 
 BACKEND = Backend("numba", prepare, write, load, configure, warns=False)

@@ -9,6 +9,7 @@ import numpy as np
 
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba.loops import (
+    ONE,
     ZERO,
     Access,
     Affine,
@@ -200,10 +201,11 @@ class Builder:
 
     def nest(self, dims: Sequence[Dim], inside: Callable[[tuple[Affine, ...]], list[Node]]) -> None:
         """Add loops over lengths around the statements for their indices."""
-        variables = [self.variable() for _ in dims]
-        body = inside(tuple(map(named, variables)))
+        variables = [None if dim.size == ONE else self.variable() for dim in dims]
+        body = inside(tuple(ZERO if v is None else named(v) for v in variables))
         for variable, dim in zip(reversed(variables), reversed(dims), strict=True):
-            body = [Nest(variable, dim, body)]
+            if variable is not None:
+                body = [Nest(variable, dim, body)]
         for node in body:
             self.emit(node)
 

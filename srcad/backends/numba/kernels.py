@@ -80,14 +80,15 @@ def compiled(
     """
     try:
         signature = tuple(_numba_type(p) for p in parameters)
+        options = {**_OPTIONS, "parallel": "numba.prange(" in text}
         function = None if folder is None else _kept(text, name, folder)
         if function is not None:
-            return _made(numba.njit(signature, cache=True, **_OPTIONS)(function))
+            return _made(numba.njit(signature, cache=True, **options)(function))
         code = compile(text, f"<srcad numba {name}>", "exec", dont_inherit=True)
         space = {k: getattr(importlib.import_module(m), k) for k, m in _homes(code).items()}
         space.update(np=np, numba=numba, math=math)
         exec(code, space)
-        return _made(numba.njit(signature, **_OPTIONS)(space[name]))
+        return _made(numba.njit(signature, **options)(space[name]))
     except _FAILURES as error:
         (first, *_) = str(error).strip().splitlines() or [""]
         raise NotCovered(f"loops that Numba does not compile: {first}") from error

@@ -278,11 +278,15 @@ class Lines:
 
 @dataclass(eq=False)
 class Nest:
-    """A loop over one axis whose iterations only the accesses order."""
+    """A loop over one axis whose iterations only the accesses order.
+
+    One that `is_parallel` runs on several cores.
+    """
 
     variable: str
     dim: Dim
     body: list[Node]
+    is_parallel: bool = False
 
     def accesses(self) -> Iterator[Access]:
         """Yield the accesses of the body, and those of the length."""

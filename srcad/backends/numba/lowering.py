@@ -35,6 +35,7 @@ from srcad.backends.numba.loops import (
     names_of,
     whole,
 )
+from srcad.backends.numba.printing import dtype_name
 from srcad.backends.numba.representations import (
     BOOL,
     INT64,
@@ -647,7 +648,7 @@ class Lowering:
                 self._move(rep, name, body)
                 continue
             lengths = ["0" if d is None else str(d.size) for d in dims]
-            line = f"{{{name}}} = np.empty(({', '.join(lengths)},), np.{dtype.name})"
+            line = f"{{{name}}} = np.empty(({', '.join(lengths)},), np.{dtype_name(dtype)})"
             names = [n for d in dims if d is not None for n in d.size.names]
             touched = [Access(n, "read", ()) for n in names]
             body.append(Lines((line,), (*touched, Access(name, "write", None)), (name,)))
@@ -1204,7 +1205,7 @@ class Lowering:
         if items.grows:
             made.given = made.escapes = True
             shape = ", ".join(str(d.size) for d in made.dims)
-            line = f"{{{made.name}}} = np.empty(({shape},), np.{leaf.dtype.name})"
+            line = f"{{{made.name}}} = np.empty(({shape},), np.{dtype_name(leaf.dtype)})"
             touched = (Access(made.name, "write", None),)
             b.bodies[outermost].append(Lines((line,), touched, (made.name,)))
             if lengths is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from srcad.backends.numba.loops import (
     Affine,
@@ -145,6 +146,8 @@ def _outermost(node: Node, storage: Storage, around: list[Node]) -> Node:
     if storage.escapes:
         return node
     for outer in reversed(around):
+        if isinstance(outer, Nest) and outer.is_parallel:
+            break  # each core has its own
         defined = defined_in(outer)
         if any(name in defined for dim in storage.dims for name in dim.size.names):
             break
@@ -176,9 +179,8 @@ class Writer:
             for storage in self.made.get(id(node), ()):
                 shape = ", ".join(str(d.size) for d in storage.dims)
                 comma = "," if len(storage.dims) == 1 else ""
-                self._line(
-                    f"{indent}{storage.name} = np.empty(({shape}{comma}), np.{storage.dtype.name})"
-                )
+                dtype = dtype_name(storage.dtype)
+                self._line(f"{indent}{storage.name} = np.empty(({shape}{comma}), np.{dtype})")
             self._node(node, indent)
 
     def _node(self, node: Node, indent: str) -> None:
@@ -228,7 +230,8 @@ class Writer:
                 break
         name = self._loop_variable()
         self.printer.names[node.variable] = name
-        self._line(f"{indent}for {name} in range({self.printer.affine(node.dim.size)}):")
+        function = "numba.prange" if node.is_parallel else "range"
+        self._line(f"{indent}for {name} in {function}({self.printer.affine(node.dim.size)}):")
         self._depth += 1
         self.write(node.body, indent + "    ")
         self._depth -= 1
@@ -253,6 +256,11 @@ class Writer:
         self.lines.append(line)
         if where is not None:
             self.line_map[len(self.lines)] = where
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a dtype in NumPy and in Numba."""
+    return "bool_" if dtype.kind == "b" else str(dtype.name)
 
 
 def reads_in(body: Sequence[Node]) -> Iterator[str]:

@@ -44,7 +44,7 @@ def kernel_of(gradient):
         ({"strict": 1}, "strict is True or False"),
         ({"wait": None}, "wait is True or False"),
         ({"cache": 3}, "cache is a folder"),
-        ({"parallel": True}, "not available yet"),
+        ({"parallel": 2}, "parallel is True or False"),
     ],
 )
 def test_option_of_invalid_value_rejected(options, said):
@@ -439,3 +439,33 @@ def test_few_operations_on_numbers_run_on_numpy_without_warning():
 
     assert gradient(2.0, 3.0) == 5.0
     assert gradient.inspect(2.0, 3.0).backend.startswith("numpy: a few operations on numbers")
+
+
+@needs_numba
+def test_parallel_loops_return_the_same_gradient():
+    x = np.linspace(-2.0, 2.0, 120_000).reshape(300, 400)
+
+    def rows(x):
+        largest = np.max(x, axis=1, keepdims=True)
+        return np.sum(np.log(np.sum(np.exp(x - largest), axis=1)))
+
+    parallel = srcad.grad(rows, backend=srcad.Numba(parallel=True))
+
+    np.testing.assert_allclose(parallel(x), srcad.grad(rows)(x), rtol=1e-12)
+    assert "for i in numba.prange(n0_x):" in parallel.source
+    assert "total = np.empty" not in parallel.source
+
+
+@needs_numba
+def test_sums_and_small_arrays_stay_on_one_core():
+    def total(x):
+        return np.sum(x * x)
+
+    options = srcad.Numba(parallel=True)
+    small, value = srcad.grad(total, backend=options), srcad.value_and_grad(total, backend=options)
+
+    small(np.ones(10))
+    value(np.ones(200_000))
+
+    assert "prange" not in small.source
+    assert "prange" not in value.source
