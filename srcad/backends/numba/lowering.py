@@ -932,12 +932,12 @@ class Lowering:
                 arrays += self._moved_array(one, rep, op)
             else:
                 self._moved_known(one, rep, key, promoted, op)
-        for node in numbers:
-            b.emit(node)
         sources = {one.name for one, _ in arrays}
         ready = [(one, b.copied(rep) if rep.storage in sources else rep) for one, rep in arrays]
-        for one, rep in ready:
+        for one, rep in ready:  # before the numbers, which their indices may name
             self._copy_into(one.name, rep)
+        for node in numbers:
+            b.emit(node)
         for one in _leaf_carried(carried):
             if one.source is not None and one.name not in sources:
                 self._unite(one, body)

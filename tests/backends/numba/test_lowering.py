@@ -151,6 +151,14 @@ def swaps(x, n):
     return np.sum(old * new)
 
 
+def windows(x, n):
+    k, window = 0, x[:2]
+    for _ in range(n):
+        window = window * x[k : k + 2] if k % 2 else x[k : k + 2]
+        k = k + 1
+    return np.sum(window * window)
+
+
 def collects(x):
     found = []
     for k in range(len(x)):
@@ -294,6 +302,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "break of a loop that runs backward": (from_the_end, (X + 1.0, 1.5)),
     "continue": (skips, (X,)),
     "carried arrays": (swaps, (X, 4)),
+    "carried views": (windows, (X, 4)),
     "collected": (collects, (X,)),
     "branch of arrays": (branches, (X, 1)),
     "other branch": (branches, (X, -1)),
