@@ -56,6 +56,11 @@ def prepare(function: Function, *, parallel: bool = False) -> Prepared:
     """Lower a function to loops, some of them on several cores, or raise `NotCovered`."""
     if not numba_is_installed():
         raise NotCovered("no Numba")
+    return fused_loops(function, parallel=parallel)
+
+
+def fused_loops(function: Function, *, parallel: bool = False) -> Prepared:
+    """Lower a function to loops; this needs no Numba."""
     lowered = Lowering().function(function)
     b = lowered.builder
     groups = {name: b.group_of(name) for name in b.storages}

@@ -89,7 +89,8 @@ class Builder:
     checked: set[Any] = field(default_factory=set)
     changing: set[str] = field(default_factory=set)
     bounds: dict[str, Affine] = field(default_factory=dict)
-    integers: dict[Any, tuple[list[Node], Affine]] = field(default_factory=dict)
+    numbers: dict[Any, tuple[list[Node], str]] = field(default_factory=dict)
+    branches: list[int] = field(default_factory=list)
     most: dict[str, Affine] = field(default_factory=dict)
     least: dict[str, Affine] = field(default_factory=dict)
     level: dict[str, int] = field(default_factory=dict)
@@ -132,11 +133,11 @@ class Builder:
     # -------------------------------------------------------------------------- statements
     def saved(self) -> tuple[list[list[Node]], dict[Any, Any], set[Any]]:
         """Return the statements so far, for an attempt to add others."""
-        return [list(body) for body in self.bodies], dict(self.integers), set(self.checked)
+        return [list(body) for body in self.bodies], dict(self.numbers), set(self.checked)
 
     def restore(self, saved: tuple[list[list[Node]], dict[Any, Any], set[Any]]) -> None:
         """Remove the statements of an attempt."""
-        bodies, self.integers, self.checked = saved[0], dict(saved[1]), set(saved[2])
+        bodies, self.numbers, self.checked = saved[0], dict(saved[1]), set(saved[2])
         for body, before in zip(self.bodies, bodies, strict=True):
             body[:] = before
 
@@ -153,19 +154,50 @@ class Builder:
         may_be_python: bool = False,
         extent: Extent | None = None,
     ) -> Number:
-        """Bind a name to a number, and return it."""
+        """Bind a name to a number, and return it.
+
+        What reads no array is computed outside of the loops that it does not depend on, and once.
+        """
+        if _reads_entries(expr):
+            name = self.fresh(hint)
+            self.emit(Assign(name, (), expr, "=", self.where))
+            return Number(Load(name), dtype, may_be_python, extent)
+        level = self._level(expr)
+        key = (level, str(expr), dtype)
+        known = self.numbers.get(key)
+        if known is None or known[0] is not self.bodies[level]:
+            name = self._bound(expr, hint, level)
+            known = self.numbers[key] = (self.bodies[level], name)
+        return Number(Load(known[1]), dtype, may_be_python, extent)
+
+    def _level(self, expr: Expr) -> int:
+        """Return the outermost body in which an expression can be computed.
+
+        That is inside the branch of a condition, if there is one around.
+        """
+        read = {*names_of(expr), *(load.storage for load in loads(expr))}
+        level = max((self.level_of(name) for name in read), default=0)
+        return min(max(level, *self.branches, 0), len(self.bodies) - 1)
+
+    def _bound(self, expr: Expr, hint: object, level: int) -> str:
+        """Bind a name in a body around, behind what it depends on."""
         name = self.fresh(hint)
-        self.emit(Assign(name, (), expr, "=", self.where))
-        return Number(Load(name), dtype, may_be_python, extent)
+        self.level[name] = level
+        node = Assign(name, (), expr, "=", self.where)
+        body = self.bodies[level]
+        body.insert(len(body) if body is self.body else self._earliest(body, node), node)
+        return name
 
     def guard(self, test: Expr) -> None:
         """Raise `Deopt` if a test holds; as early as what it reads is known."""
-        key = (id(self.body), str(test))
+        level = len(self.bodies) - 1 if _reads_entries(test) else self._level(test)
+        body = self.bodies[level]
+        key = (id(body), str(test))
         if key in self.checked:
             return
         if not _reads_entries(test) and not self._is_carried(test):
             self.checked.add(key)
-        self.body.insert(self._earliest(self.body, Guard(test)), Guard(test, self.where))
+        body.insert(self._earliest(body, Guard(test)), Guard(test, self.where))
 
     def guard_always(self) -> None:
         """Raise `Deopt`, wherever this place is reached."""
@@ -408,17 +440,16 @@ class Builder:
         read = {*names_of(expr), *(load.storage for load in loads(expr))}
         level = max((self.level_of(name) for name in read), default=0)
         level = min(level, len(self.bodies) - 1)
-        key = (level, str(expr))
-        known = self.integers.get(key)
-        if known is not None and known[0] is self.bodies[level]:
-            return known[1]
-        name = self.fresh(hint)
-        self.level[name] = level
-        node = Assign(name, (), expr, "=", self.where)
-        body = self.bodies[level]
-        body.insert(self._earliest(body, node), node)
-        self.integers[key] = (body, named(name))
-        return named(name)
+        key = (level, str(expr), INT64)
+        known = self.numbers.get(key)
+        if known is None or known[0] is not self.bodies[level]:
+            name = self.fresh(hint)
+            self.level[name] = level
+            node = Assign(name, (), expr, "=", self.where)
+            body = self.bodies[level]
+            body.insert(self._earliest(body, node), node)
+            known = self.numbers[key] = (body, name)
+        return named(known[1])
 
 
 def _reads_entries(test: Expr) -> bool:

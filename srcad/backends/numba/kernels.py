@@ -29,6 +29,7 @@ from srcad.backends.interface import NotCovered
 from srcad.backends.numba import functions
 from srcad.backends.numba.deopt import Deopt
 from srcad.backends.numba.lowering import Parameter
+from srcad.startup.deep_recursion import deep_recursion
 from srcad.startup.locks import importing
 
 LINEAR = (
@@ -79,19 +80,26 @@ def compiled(
         Numba does not compile it.
     """
     try:
-        signature = tuple(_numba_type(p) for p in parameters)
-        options = {**_OPTIONS, "parallel": "numba.prange(" in text}
-        function = None if folder is None else _kept(text, name, folder)
-        if function is not None:
-            return _made(numba.njit(signature, cache=True, **options)(function))
-        code = compile(text, f"<srcad numba {name}>", "exec", dont_inherit=True)
-        space = {k: getattr(importlib.import_module(m), k) for k, m in _homes(code).items()}
-        space.update(np=np, numba=numba, math=math)
-        exec(code, space)
-        return _made(numba.njit(signature, **options)(space[name]))
+        with deep_recursion():
+            return _compiled(text, name, parameters, folder)
     except _FAILURES as error:
         (first, *_) = str(error).strip().splitlines() or [""]
         raise NotCovered(f"loops that Numba does not compile: {first}") from error
+
+
+def _compiled(
+    text: str, name: str, parameters: Sequence[Parameter], folder: str | None
+) -> Callable[..., Any]:
+    signature = tuple(_numba_type(p) for p in parameters)
+    options = {**_OPTIONS, "parallel": "numba.prange(" in text}
+    function = None if folder is None else _kept(text, name, folder)
+    if function is not None:
+        return _made(numba.njit(signature, cache=True, **options)(function))
+    code = compile(text, f"<srcad numba {name}>", "exec", dont_inherit=True)
+    space = {k: getattr(importlib.import_module(m), k) for k, m in _homes(code).items()}
+    space.update(np=np, numba=numba, math=math)
+    exec(code, space)
+    return _made(numba.njit(signature, **options)(space[name]))
 
 
 def _made(dispatcher: Any) -> Callable[..., Any]:

@@ -410,17 +410,21 @@ class Lowering:
 
     # ----------------------------------------------------------------------- control flow
     @contextmanager
-    def inside(self) -> Iterator[list[Node]]:
+    def inside(self, *, is_branch: bool = False) -> Iterator[list[Node]]:
         """Lower into a new body; what is noted of lengths holds only there."""
         b = self.builder
         outer = b.body, b.symbols, b.checked, self.masks
         b.body, b.symbols, b.checked = [], dict(b.symbols), set(b.checked)
         self.masks = dict(self.masks)
         b.bodies.append(b.body)
+        if is_branch:
+            b.branches.append(len(b.bodies) - 1)
         try:
             yield b.body
         finally:
             b.bodies.pop()
+            if is_branch:
+                b.branches.pop()
             b.body, b.symbols, b.checked, self.masks = outer
 
     def test_of(self, atom: Atom) -> Expr:
@@ -480,7 +484,7 @@ class Lowering:
         text, reads = self._name_of_test(test)
         arms: list[tuple[list[Node], list[Rep | None]]] = []
         for block in (op.then, op.orelse):
-            with self.inside() as body:
+            with self.inside(is_branch=True) as body:
                 if _always_raises(block):
                     b.guard_always()
                     reps: list[Rep | None] = [None] * len(block.results)

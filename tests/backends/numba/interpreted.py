@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.backends.numba.backend import prepare, write
+from srcad.backends.numba.backend import fused_loops, write
 from srcad.backends.numba.deopt import Deopt
 from srcad.backends.numba.lowering import Parameter
 from srcad.ir.core import Function
@@ -69,7 +69,7 @@ FUNCTIONS = {
 
 def interpreted(function: Function) -> tuple[Callable[..., Any], str, list[Parameter]]:
     """Return the kernel of a function as Python runs it, its text and its parameters."""
-    prepared = prepare(function)
+    prepared = fused_loops(function)
     loops = write(prepared, "kernel")
     space = dict(FUNCTIONS)
     exec(compile(loops.text, "<loops>", "exec"), space)
