@@ -81,6 +81,15 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.nanstd/5/sequence/forward",
         "np.std/4/sequence/forward",
         "np.std/5/sequence/forward",
+        "np.linalg.svd/0/sequence/forward",
+    ),
+    "SciPy's quantiles of the F distribution are accurate to 2e-5 in float32": (
+        "scipy.stats.f.isf/0/float32/reverse",
+        "scipy.stats.f.isf/0/float32, size 1, first axis/reverse",
+        "scipy.stats.f.isf/1/float32/reverse",
+        "scipy.stats.f.isf/1/float32, size 1, first axis/reverse",
+        "scipy.stats.f.isf/2/float32/reverse",
+        "scipy.stats.f.isf/2/float32, size 1, first axis/reverse",
     ),
     "0 / 5e-324 by its denominator: 0 forwards, nan in reverse (y_bar / b overflows)": (
         "operator.truediv/special/0.0/modes",

@@ -185,7 +185,7 @@ class Builder:
         self.level[name] = level
         node = Assign(name, (), expr, "=", self.where)
         body = self.bodies[level]
-        body.insert(len(body) if body is self.body else self._earliest(body, node), node)
+        body.insert(len(body) if body is self.body else self.earliest(body, node), node)
         return name
 
     def guard(self, test: Expr) -> None:
@@ -197,7 +197,7 @@ class Builder:
             return
         if not _reads_entries(test) and not self._is_carried(test):
             self.checked.add(key)
-        body.insert(self._earliest(body, Guard(test)), Guard(test, self.where))
+        body.insert(self.earliest(body, Guard(test)), Guard(test, self.where))
 
     def guard_always(self) -> None:
         """Raise `Deopt`, wherever this place is reached."""
@@ -208,7 +208,7 @@ class Builder:
         read = {*names_of(test), *(load.storage for load in loads(test))}
         return any(name in self.changing for name in read)
 
-    def _earliest(self, body: list[Node], node: Node) -> int:
+    def earliest(self, body: list[Node], node: Node) -> int:
         """Return the position behind the last statement that a node depends on."""
         read = {self.group_of(a.storage) for a in node.accesses()}
         for k in range(len(body) - 1, -1, -1):
@@ -223,7 +223,7 @@ class Builder:
 
     def emit_early(self, node: Node) -> None:
         """Add a statement behind the last one that it depends on."""
-        self.body.insert(self._earliest(self.body, node), node)
+        self.body.insert(self.earliest(self.body, node), node)
 
     def storage(self, hint: object, dims: Sequence[Dim], dtype: DType) -> Storage:
         """Return a new storage."""
@@ -447,7 +447,7 @@ class Builder:
             self.level[name] = level
             node = Assign(name, (), expr, "=", self.where)
             body = self.bodies[level]
-            body.insert(self._earliest(body, node), node)
+            body.insert(self.earliest(body, node), node)
             known = self.numbers[key] = (body, name)
         return named(known[1])
 

@@ -150,6 +150,7 @@ class Lowering:
     env: dict[Value, Rep] = field(default_factory=dict)
     sinks: dict[Value, Items] = field(default_factory=dict)
     made: dict[Value, Call] = field(default_factory=dict)
+    growing: dict[str, list[Node]] = field(default_factory=dict)
     masks: dict[tuple[str | None, str], list[Array]] = field(default_factory=dict)
 
     # ------------------------------------------------------------------------- functions
@@ -1240,28 +1241,33 @@ class Lowering:
         raise NotCovered(f"{what} whose lengths are not known before the loop", b.where)
 
     def _grow(self, items: Items, count: str) -> None:
+        """Make the columns of a list longer if they are full, at the beginning of an iteration."""
         b = self.builder
         first = items.index[0].names[0] if items.index else count
-        for column in items.columns:
-            name = column.storage
-            test = b.fresh("full")
-            b.emit(
-                Lines(
-                    (f"{test} = {first} >= {{{name}}}.shape[0]",),
-                    (
-                        Access(name, "read", None),
-                        Access(first, "read", ()),
-                        Access(test, "write", ()),
-                    ),
-                    (test,),
-                )
-            )
-            grown = Lines(
+        names = [column.storage for column in items.columns]
+        grown: list[Node] = [
+            Lines(
                 (f"{{{name}}} = grown({{{name}}})",),
                 (Access(name, "read", None), Access(name, "write", None)),
                 (name,),
             )
-            b.emit(Region([(f"if {test}:", [grown])], (test,)))
+            for name in names
+        ]
+        known = self.growing.get(first)
+        if known is not None:  # all lists of a loop are full at the same time
+            known += grown
+            return
+        self.growing[first] = grown
+        full = b.fresh("full")
+        touched = (
+            Access(names[0], "read", None),
+            Access(first, "read", ()),
+            Access(full, "write", ()),
+        )
+        test = Lines((f"{full} = {first} >= {{{names[0]}}}.shape[0]",), touched, (full,))
+        body = b.bodies[min(b.level_of(first), len(b.bodies) - 1)]
+        place = b.earliest(body, test)
+        body[place:place] = [test, Region([(f"if {full}:", grown)], (full,))]
 
     def item_at(self, items: Items, place: Number, type_: Type | None = None) -> Rep:
         """Return an item of a list."""

@@ -117,6 +117,16 @@ def newton(x):
     return y
 
 
+def decays(x, rows):
+    total = 0.0
+    while abs(x) > 1e-6:
+        part = np.sin(rows * x)
+        for k in range(len(rows)):
+            total = total + part[k] * x * x
+        x = 0.9 * math.sin(x)
+    return total
+
+
 def first_large(x, limit):
     found = 0.0
     for value in x:
@@ -298,6 +308,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "stencil": (stencil, (RNG.normal(size=(6, 5)), 3)),
     "triangular loops": (triangle, (S,)),
     "while": (newton, (2.0,)),
+    "while with many iterations": (decays, (2.0, X)),
     "break": (first_large, (X, 1.0)),
     "break of a loop that runs backward": (from_the_end, (X + 1.0, 1.5)),
     "continue": (skips, (X,)),
