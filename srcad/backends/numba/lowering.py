@@ -1095,8 +1095,9 @@ class Lowering:
             mine = self.sinks.pop(output, None)
             type_ = output.type.item if isinstance(output.type, ListOf) else None
             if mine is None:
-                mine = Items([], type_, (), None, [], trips is None)
-                capacity = whole(64) if trips is None else trips
+                is_open = trips is None or _may_end_early(op)
+                mine = Items([], type_, (), None, [], is_open)
+                capacity = whole(64) if trips is None or is_open else trips
             else:
                 if trips is None:
                     raise NotCovered("a list of lists of a while loop", op.where)
@@ -1417,6 +1418,11 @@ class Lowering:
 
 def _is_none(rep: Rep | None) -> bool:
     return isinstance(rep, Known) and (rep.value is None or rep.value is UNDEF.value)
+
+
+def _may_end_early(op: For | While) -> bool:
+    """Return True if a loop that counts up has an exit: its range may be much too long."""
+    return isinstance(op, For) and not op.backward and op.body.results[0] != Const(0)
 
 
 def _leaf_carried(carried: Sequence[Carried]) -> Iterator[Carried]:

@@ -55,7 +55,7 @@ Run = Callable[..., Any]
 LARGEST = 2**53  # integers from here on go to the NumPy code: index arithmetic might overflow
 MOST_FAILURES = 3  # in a row: a kernel that raises leaks the arrays that it has made
 WORTH = 0.5  # seconds in the NumPy code after which ``backend="auto"`` compiles
-REFUSALS = (Deopt, TypeError, OverflowError)
+REFUSALS = (Deopt, TypeError, OverflowError, MemoryError)
 
 _NUMBERS = (
     "float64", "float32", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",

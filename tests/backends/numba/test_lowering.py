@@ -136,6 +136,15 @@ def first_large(x, limit):
     return found * np.sum(x)
 
 
+def converges(x, y):
+    for _ in range(10**12):
+        update = np.cos(y) * x
+        if np.max(np.abs(update - y)) < 1e-10:
+            break
+        y = update
+    return np.sum(y * y)
+
+
 def from_the_end(x, limit):
     found = 0.0
     for k in reversed(range(len(x))):
@@ -310,6 +319,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "while": (newton, (2.0,)),
     "while with many iterations": (decays, (2.0, X)),
     "break": (first_large, (X, 1.0)),
+    "break of a very long loop": (converges, (0.5 * np.tanh(X), Y)),
     "break of a loop that runs backward": (from_the_end, (X + 1.0, 1.5)),
     "continue": (skips, (X,)),
     "carried arrays": (swaps, (X, 4)),
