@@ -17,7 +17,7 @@ from srcad.backends.interface import Backend, NotCovered
 from srcad.backends.numba.folder import VARIABLE, private
 from srcad.backends.numba.fusion import Fusion, contract, without_unit_axes
 from srcad.backends.numba.inlining import inline
-from srcad.backends.numba.loops import Assign, Expr, Load
+from srcad.backends.numba.loops import Assign, Expr, Guard, Load
 from srcad.backends.numba.lowering import Lowered, Lowering
 from srcad.backends.numba.parallel import mark_parallel
 from srcad.backends.numba.printing import Writer, allocations, reads_in
@@ -70,7 +70,8 @@ def fused_loops(function: Function, *, parallel: bool = False) -> Prepared:
     inline(lowered.body, [_expression(leaf) for r in lowered.results for leaf in leaves_of(r)])
     if parallel:
         mark_parallel(lowered.body, b.storages)
-    if all(isinstance(node, Assign) for node in lowered.body) and len(lowered.body) < WORTH_A_CALL:
+    is_plain = all(isinstance(node, Assign | Guard) for node in lowered.body)
+    if is_plain and len(lowered.body) < WORTH_A_CALL:
         raise NotCovered("a few operations on numbers take less time than a call", is_choice=True)
     if not any(map(leaves_of, lowered.results)):
         raise NotCovered("a result without numbers")
