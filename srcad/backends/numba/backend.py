@@ -56,7 +56,12 @@ def prepare(function: Function, *, parallel: bool = False) -> Prepared:
     """Lower a function to loops, some of them on several cores, or raise `NotCovered`."""
     if not numba_is_installed():
         raise NotCovered("no Numba")
-    return fused_loops(function, parallel=parallel)
+    prepared = fused_loops(function, parallel=parallel)
+    body = prepared.lowered.body
+    is_plain = all(isinstance(node, Assign | Guard) for node in body)
+    if is_plain and len(body) < WORTH_A_CALL:
+        raise NotCovered("a few operations on numbers take less time than a call", is_choice=True)
+    return prepared
 
 
 def fused_loops(function: Function, *, parallel: bool = False) -> Prepared:
@@ -70,9 +75,6 @@ def fused_loops(function: Function, *, parallel: bool = False) -> Prepared:
     inline(lowered.body, [_expression(leaf) for r in lowered.results for leaf in leaves_of(r)])
     if parallel:
         mark_parallel(lowered.body, b.storages)
-    is_plain = all(isinstance(node, Assign | Guard) for node in lowered.body)
-    if is_plain and len(lowered.body) < WORTH_A_CALL:
-        raise NotCovered("a few operations on numbers take less time than a call", is_choice=True)
     if not any(map(leaves_of, lowered.results)):
         raise NotCovered("a result without numbers")
     types = [getattr(result, "type", None) for result in function.block.results]
