@@ -20,13 +20,13 @@ from srcad.backends.numba.inlining import inline
 from srcad.backends.numba.loops import Assign, Expr, Guard, Load
 from srcad.backends.numba.lowering import Lowered, Lowering
 from srcad.backends.numba.parallel import mark_parallel
-from srcad.backends.numba.printing import Writer, allocations, reads_in
+from srcad.backends.numba.printing import Writer, allocations
 from srcad.backends.numba.representations import Array, Items, Number, Rep
 from srcad.backends.numba.running import Switch, Wrapper, kernels, leaves_of
 from srcad.backends.python.backend import load as load_numpy
 from srcad.backends.python.backend import write as write_numpy
 from srcad.ir.core import Function, Location
-from srcad.startup.records import dataclass, field, replace
+from srcad.startup.records import dataclass, replace
 
 DEFAULT = Numba()
 WORTH_A_CALL = 24  # operations on Python numbers that take as long as a call of compiled code
@@ -49,7 +49,6 @@ class Loops:
     text: str
     line_map: Mapping[int, Location]
     prepared: Prepared
-    called: tuple[str, ...] = field(default_factory=tuple)
 
 
 def prepare(function: Function, *, parallel: bool = False) -> Prepared:
@@ -89,7 +88,6 @@ def write(prepared: Prepared, name: str) -> Loops:
     b = lowered.builder
     writer = Writer(b.storages, allocations(lowered.body, b.storages), b.taken)
     params = ", ".join(p.name for p in lowered.parameters)
-    called = tuple(dict.fromkeys(reads_in(lowered.body)))
     writer.lines.append(f"def {name}({params}):")
     for line in lowered.head:
         writer.lines.append(f"    {line}")
@@ -98,7 +96,7 @@ def write(prepared: Prepared, name: str) -> Loops:
         writer.printer.expr(_expression(leaf)) for r in lowered.results for leaf in leaves_of(r)
     ]
     writer.lines.append(f"    return {', '.join(leaves)}{',' if len(leaves) == 1 else ''}")
-    return Loops(name, "\n".join(writer.lines) + "\n", writer.line_map, prepared, called)
+    return Loops(name, "\n".join(writer.lines) + "\n", writer.line_map, prepared)
 
 
 def _expression(leaf: Rep) -> Expr:

@@ -24,11 +24,11 @@ from srcad.backends.numba.loops import (
     Load,
     Nest,
     Node,
-    Region,
     Storage,
     defined_in,
     has_axis,
     loads,
+    may_leave,
     named,
     names_of,
     same_dim,
@@ -44,7 +44,6 @@ from srcad.backends.numba.representations import (
     Rep,
     at,
     axes,
-    integer,
     of_storage,
 )
 from srcad.backends.python.naming.names import fresh
@@ -86,7 +85,8 @@ class Builder:
     where: Location | None = None
     taken: set[str] = field(default_factory=lambda: set(RESERVED))
     groups: dict[str, str] = field(default_factory=dict)
-    checked: set[Any] = field(default_factory=set)
+    facts: dict[tuple[str, str], tuple[list[Node], Any]] = field(default_factory=dict)
+    guards: dict[tuple[int, str], list[Node]] = field(default_factory=dict)
     changing: set[str] = field(default_factory=set)
     bounds: dict[str, Affine] = field(default_factory=dict)
     numbers: dict[Any, tuple[list[Node], str]] = field(default_factory=dict)
@@ -131,15 +131,33 @@ class Builder:
             self.groups[second] = first
 
     # -------------------------------------------------------------------------- statements
-    def saved(self) -> tuple[list[list[Node]], dict[Any, Any], set[Any]]:
-        """Return the statements so far, for an attempt to add others."""
-        return [list(body) for body in self.bodies], dict(self.numbers), set(self.checked)
+    def saved(self) -> tuple[Any, ...]:
+        """Return a snapshot of the statements, for `restore`."""
+        statements = [list(body) for body in self.bodies]
+        return statements, dict(self.numbers), dict(self.facts), dict(self.guards)
 
-    def restore(self, saved: tuple[list[list[Node]], dict[Any, Any], set[Any]]) -> None:
-        """Remove the statements of an attempt."""
-        bodies, self.numbers, self.checked = saved[0], dict(saved[1]), set(saved[2])
-        for body, before in zip(self.bodies, bodies, strict=True):
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Remove the statements that were added since a snapshot."""
+        statements, self.numbers, self.facts, self.guards = saved
+        for body, before in zip(self.bodies, statements, strict=True):
             body[:] = before
+
+    def known(self, storage: str, what: str) -> Any:
+        """Return a fact about the entries of a storage that holds here, or None."""
+        body, value = self.facts.get((storage, what), (None, None))
+        return value if any(body is one for one in self.bodies) else None
+
+    def learn(self, storage: str, what: str, value: Any) -> None:
+        """Record a fact about the entries of a storage, for the rest of the innermost body."""
+        self.facts[storage, what] = (self.body, value)
+
+    def written(self, storage: str) -> None:
+        """Discard the facts about a storage, and about those that may share its memory."""
+        group = self.group_of(storage)
+        self.facts = {k: v for k, v in self.facts.items() if self.group_of(k[0]) != group}
+        for one in self.storages.values():
+            if one.is_lower_triangle and self.group_of(one.name) == group:
+                one.is_lower_triangle = False
 
     def emit(self, node: Node) -> None:
         """Add a statement."""
@@ -192,11 +210,11 @@ class Builder:
         """Raise `Deopt` if a test holds; as early as what it reads is known."""
         level = len(self.bodies) - 1 if _reads_entries(test) else self._level(test)
         body = self.bodies[level]
-        key = (id(body), str(test))
-        if key in self.checked:
+        key = (level, str(test))
+        if self.guards.get(key) is body:
             return
         if not _reads_entries(test) and not self._is_carried(test):
-            self.checked.add(key)
+            self.guards[key] = body
         body.insert(self.earliest(body, Guard(test)), Guard(test, self.where))
 
     def guard_always(self) -> None:
@@ -392,6 +410,7 @@ class Builder:
                 dims, lambda i: make([self.entry(r, i, dims) for r in operands]), dtype, hint
             )
         target = into
+        self.written(target.storage or "")
 
         def inside(i: tuple[Affine, ...]) -> list[Node]:
             place = at(target.entry, i)
@@ -456,15 +475,6 @@ def _reads_entries(test: Expr) -> bool:
     return any(load.index for load in loads(test))
 
 
-def may_leave(node: Node) -> bool:
-    """Return True if a statement may leave the loop around it."""
-    if isinstance(node, Lines):
-        return "break" in node.lines
-    if isinstance(node, Region) and not node.parts[0][0].startswith(("for ", "while ")):
-        return any(may_leave(inner) for _, body in node.parts for inner in body)
-    return False
-
-
 def zero_of(dtype: DType) -> Expr:
     """Return the zero of a dtype as it is written."""
     if dtype.kind == "i":
@@ -502,11 +512,3 @@ def covered_dtype(dtype: Any) -> DType:
     if found not in (FLOAT64, FLOAT32, INT64, BOOL) or not found.isnative:
         raise NotCovered(f"a value of dtype {found}")
     return found
-
-
-def is_read(name: str, node: Node) -> bool:
-    """Return True if a node reads or writes a storage."""
-    return any(access.storage == name for access in node.accesses())
-
-
-__all__ = ["Builder", "converted", "covered_dtype", "integer", "loads", "names_of", "zero_of"]

@@ -28,6 +28,7 @@ from srcad.backends.numba.loops import (
     same_dim,
     whole,
 )
+from srcad.backends.numba.printing import dtype_name
 from srcad.backends.numba.representations import (
     BOOL,
     FLOAT64,
@@ -225,10 +226,11 @@ def getitem(low: Any, op: Call) -> Rep:
             return found
         raise NotCovered("an item of a tuple at a position that is not known", op.where)
     if isinstance(rep, Items):
-        index = low.rep(op.args[1])
-        if isinstance(index, Number):
-            return low.item_at(rep, index)  # type: ignore[no-any-return]
-        raise NotCovered("a slice of a list", op.where)
+        (index,) = indexing.items_of(low, op.args[1])
+        if not isinstance(index, Number) or rep.count is None:
+            raise NotCovered("a slice of a list", op.where)
+        place = indexing.checked_index(b, index, Dim(rep.count))
+        return low.item_at(rep, integer(place))  # type: ignore[no-any-return]
     if isinstance(rep, Number):
         return rep
     if not isinstance(rep, Array):
@@ -278,6 +280,7 @@ def _masked(low: Any, op: Call, array: Array, mask: Array, value: Number, how: s
         return [Assign(place.storage, place.index, choice, "=", b.where)]
 
     b.nest(target.dims, inside)
+    b.written(target.storage or "")
     return target
 
 
@@ -304,6 +307,11 @@ def created(low: Any, op: Call) -> Rep:
 def _filled(b: Builder, op: Call, dims: tuple[Dim, ...], dtype: Any) -> Rep:
     if op.target in (np.empty, np.empty_like):
         made = b.storage(op.result.hint or "entries", dims, dtype)
+        made.given = True  # it is made here, and not in a loop around the first store
+        shape = ", ".join(str(d.size) for d in dims)
+        names = [name for d in dims for name in d.size.names]
+        line = f"{{{made.name}}} = np.empty(({shape},), np.{dtype_name(dtype)})"
+        b.call(line, names, made, defines=(made.name,))
         return of_storage(made.name, dims, dtype)
     if op.target in (np.ones, np.ones_like):
         one: Expr = (
@@ -629,7 +637,6 @@ def _in_shape(b: Builder, rep: Array, dims: tuple[Dim, ...], op: Call) -> Array:
     source = b.whole(rep)
     assert source.storage is not None
     storage = b.storages[source.storage]
-    storage.notes["whole"] = True
     made = b.storage(op.result.hint or "reshaped", dims, rep.dtype)
     made.given, made.is_argument = True, storage.is_argument
     b.share(source.storage, made.name)

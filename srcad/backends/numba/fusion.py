@@ -29,6 +29,7 @@ from srcad.backends.numba.loops import (
     bodies,
     change,
     defined_in,
+    may_leave,
     named,
     same_dim,
     walk,
@@ -190,15 +191,18 @@ def conflict(a: Footprint, b: Footprint) -> bool:
 
 
 def _is_barrier(node: Node) -> bool:
-    """Return True if nothing moves over a node: what comes after it may rely on it."""
-    if isinstance(node, Guard):
-        return True
-    if isinstance(node, Lines):
-        return "break" in node.lines
-    if isinstance(node, Region):
-        is_loop = node.parts[0][0].startswith(("for ", "while "))
-        return not is_loop and any(_is_barrier(n) for _, body in node.parts for n in body)
-    return isinstance(node, Nest) and any(_is_barrier(inner) for inner in node.body)
+    """Return True if no statement may be moved across a node: a guard, or an exit of a loop."""
+    if isinstance(node, Nest):
+        return any(map(_is_barrier, node.body))
+    return (
+        isinstance(node, Guard)
+        or may_leave(node)
+        or (
+            isinstance(node, Region)
+            and not node.is_loop
+            and any(_is_barrier(inner) for body in bodies(node) for inner in body)
+        )
+    )
 
 
 # -------------------------------------------------------------------------- contraction
@@ -334,7 +338,7 @@ def _common_axis(nest: Nest, indices: list[tuple[Affine, ...] | None], rank: int
 def rename(body: list[Node], old: str, new: str) -> None:
     """Give a storage another name in a body."""
     for node in body:
-        for one in _all(node):
+        for one in walk([node]):
             if isinstance(one, Assign) and one.storage == old:
                 one.storage = new
             if isinstance(one, Lines):
@@ -349,11 +353,3 @@ def rename(body: list[Node], old: str, new: str) -> None:
             return Load(new, found.index) if found.storage == old and found.index else found
 
         change(node, {}, load)
-
-
-def _all(node: Node) -> list[Node]:
-    found = [node]
-    for inner in bodies(node):
-        for one in inner:
-            found += _all(one)
-    return found

@@ -300,10 +300,11 @@ def _with_arrays(
 
 def check_bounds(b: Builder, array: Array, dim: Dim) -> None:
     """Test that the entries of an index array are on an axis, once for each of both."""
-    key = (array.storage, str(array.entry), str(dim.size))
-    if array.storage is not None and key in b.checked:
-        return
-    b.checked.add(key)
+    what = f"{array.entry} within {dim.size}"
+    if array.storage is not None:
+        if b.known(array.storage, what):
+            return
+        b.learn(array.storage, what, True)
     variables = [b.variable() for _ in array.dims]
     entry = at(array.entry, tuple(map(named, variables)))
     test = Apply(
@@ -421,6 +422,7 @@ def store(
     if isinstance(value, Array) and value.storage is not None and _overlaps(b, value, base):
         value = b.copied(value)
     b.nest(chosen.dims, inside)
+    b.written(base.storage)
     return target
 
 

@@ -82,18 +82,15 @@ def cholesky(low: Any, op: Call) -> Rep:
     b: Builder = low.builder
     a = _square(b, low.rep(op.args[0]), op)
     made = _called(b, op, "cholesky({})", [a], a.dims, "lower")
-    b.storages[made.storage or ""].notes["triangle"] = "lower"
+    b.storages[made.storage or ""].is_lower_triangle = True
     return made
 
 
 def _triangle(b: Builder, array: Array) -> str | None:
     """Return ``lower`` or ``upper`` for a Cholesky factor, or its transpose."""
     entry = array.entry
-    if (
-        not isinstance(entry, Load)
-        or not entry.index
-        or b.storages[entry.storage].notes.get("triangle") != "lower"
-    ):
+    is_factor = array.storage is not None and b.storages[array.storage].is_lower_triangle
+    if not is_factor or not isinstance(entry, Load):
         return None
     if entry.index == axes(2):
         return "lower"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from srcad.ir.core import Location
-from srcad.startup.records import dataclass, field
+from srcad.startup.records import dataclass
 from srcad.types.sizes import Extent, resolved
 
 AXIS = "@"  # an axis of a view in an entry: "@0", "@1", ...
@@ -92,11 +92,6 @@ class Dim:
 
     size: Affine
     extent: Extent | None = None
-
-    @property
-    def is_one(self) -> bool:
-        """True if the length certainly is 1."""
-        return self.size == ONE
 
 
 def same_dim(a: Dim, b: Dim) -> bool:
@@ -277,6 +272,15 @@ class Lines:
 
 
 @dataclass(eq=False)
+class Break:
+    """``break`` out of a loop of the user's."""
+
+    def accesses(self) -> Iterator[Access]:
+        """Yield nothing."""
+        yield from ()
+
+
+@dataclass(eq=False)
 class Nest:
     """A loop over one axis whose iterations only the accesses order.
 
@@ -298,16 +302,16 @@ class Nest:
 
 @dataclass(eq=False)
 class Region:
-    """Control flow of the user's: pairs of a header line and a body.
+    """A loop or a conditional of the user's function: header lines, each with its body.
 
-    `header` names integers and conditions in its lines, which `reads` lists; `defines` are loop
-    variables.
+    `reads` are the integers and conditions that the headers name, `defines` the loop variables.
     """
 
     parts: list[tuple[str, list[Node]]]
     reads: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
     where: Location | None = None
+    is_loop: bool = False
 
     def accesses(self) -> Iterator[Access]:
         """Yield the accesses inside, anywhere in the storages."""
@@ -319,7 +323,7 @@ class Region:
                     yield Access(access.storage, access.kind, () if access.index == () else None)
 
 
-Node = Assign | Guard | Lines | Nest | Region
+Node = Assign | Guard | Lines | Break | Nest | Region
 
 
 def bodies(node: Node) -> list[list[Node]]:
@@ -335,6 +339,14 @@ def walk(body: Sequence[Node]) -> Iterator[Node]:
         yield node
         for inner in bodies(node):
             yield from walk(inner)
+
+
+def may_leave(node: Node) -> bool:
+    """Return True if a statement may leave the loop around it."""
+    if isinstance(node, Break):
+        return True
+    is_branch = isinstance(node, Region) and not node.is_loop
+    return is_branch and any(may_leave(inner) for body in bodies(node) for inner in body)
 
 
 def defined_in(node: Node) -> set[str]:
@@ -384,4 +396,4 @@ class Storage:
     given: bool = False
     is_argument: bool = False
     is_result: bool = False
-    notes: dict[str, Any] = field(default_factory=dict)
+    is_lower_triangle: bool = False

@@ -21,6 +21,7 @@ from srcad.backends.numba.loops import (
     Affine,
     Apply,
     Assign,
+    Break,
     Constant,
     Dim,
     Expr,
@@ -151,7 +152,6 @@ class Lowering:
     sinks: dict[Value, Items] = field(default_factory=dict)
     made: dict[Value, Call] = field(default_factory=dict)
     growing: dict[str, list[Node]] = field(default_factory=dict)
-    masks: dict[tuple[str | None, str], list[Array]] = field(default_factory=dict)
 
     # ------------------------------------------------------------------------- functions
     def function(self, function: Function) -> Lowered:
@@ -414,9 +414,8 @@ class Lowering:
     def inside(self, *, is_branch: bool = False) -> Iterator[list[Node]]:
         """Lower into a new body; what is noted of lengths holds only there."""
         b = self.builder
-        outer = b.body, b.symbols, b.checked, self.masks
-        b.body, b.symbols, b.checked = [], dict(b.symbols), set(b.checked)
-        self.masks = dict(self.masks)
+        outer = b.body, b.symbols
+        b.body, b.symbols = [], dict(b.symbols)
         b.bodies.append(b.body)
         if is_branch:
             b.branches.append(len(b.bodies) - 1)
@@ -426,7 +425,7 @@ class Lowering:
             b.bodies.pop()
             if is_branch:
                 b.branches.pop()
-            b.body, b.symbols, b.checked, self.masks = outer
+            b.body, b.symbols = outer
 
     def test_of(self, atom: Atom) -> Expr:
         """Return the condition of a statement."""
@@ -769,7 +768,7 @@ class Lowering:
         self.ops(op.test)
         test = Apply("not", (self.test_of(op.test.results[0]),))
         text, reads = self._name_of_test(test)
-        self.builder.emit(Region([(f"if {text}:", [Lines(("break",), ())])], reads))
+        self.builder.emit(Region([(f"if {text}:", [Break()])], reads))
 
     def _finish_loop(
         self, op: For | While, body: list[Node], count: str, trips: Affine | None, tag: Number
@@ -790,17 +789,17 @@ class Lowering:
             b.emit(Assign(name, (), Integer(ZERO), "=", op.where))
             body.append(Assign(name, (), tag.expr, "=", op.where))
             body.append(Assign(stop, (), Apply(">=", (Load(name), Integer(whole(2)))), "="))
-            body.append(Region([(f"if {stop}:", [Lines(("break",), ())])], (stop,)))
+            body.append(Region([(f"if {stop}:", [Break()])], (stop,)))
             b.level[name] = outer_level
         self.env[op.outputs[0]] = Number(Load(name), INT64) if ends_early else integer(0)
         assert done is not None
         if trips is None:
-            b.emit(Region([("while True:", body)], (), (), op.where))
+            b.emit(Region([("while True:", body)], (), (), op.where, is_loop=True))
             return done
         header = f"for {count} in range({trips}):"
         if isinstance(op, For) and op.backward:
             header = f"for {count} in range({trips - ONE}, -1, -1):"
-        b.emit(Region([(header, body)], trips.names, (count,), op.where))
+        b.emit(Region([(header, body)], trips.names, (count,), op.where, is_loop=True))
         return done
 
     def _trips(self, op: For) -> Affine:
@@ -1059,7 +1058,8 @@ class Lowering:
         """Replace a storage in all that is known of values."""
         for value, rep in self.env.items():
             self.env[value] = _renamed_rep(rep, old, new)
-        self.masks = {k: v for k, v in self.masks.items() if old not in str(k)}
+        self.builder.written(old)
+        self.builder.written(new)
 
     def _carried_out(self, one: Carried, output: Value) -> Rep:
         b = self.builder
@@ -1207,7 +1207,6 @@ class Lowering:
                     )
             most.append(Dim(size))
         made = b.storage("saved", (*capacities, *most), leaf.dtype)
-        made.notes["list"] = True
         if items.grows:
             made.given = made.escapes = True
             shape = ", ".join(str(d.size) for d in made.dims)
@@ -1362,9 +1361,10 @@ class Lowering:
     def places_of(self, mask: Array) -> list[Array]:
         """Return the positions at which a mask is true, by axis."""
         b = self.builder
-        key = (mask.storage, str(mask.entry))
-        if mask.storage is not None and key in self.masks:
-            return self.masks[key]
+        what = f"where {mask.entry}"
+        known: list[Array] | None = b.known(mask.storage or "", what)
+        if known is not None:
+            return known
         copy = b.whole(mask)
         assert copy.storage is not None
         made = [b.storage("places", [], INT64) for _ in mask.dims]
@@ -1388,7 +1388,8 @@ class Lowering:
         for one in made:
             one.dims = [dim]
         found = [of_storage(n, (dim,), INT64) for n in names]
-        self.masks[key] = found
+        if mask.storage is not None:
+            b.learn(mask.storage, what, found)
         return found
 
     # ------------------------------------------------------------------------- lists again

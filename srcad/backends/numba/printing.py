@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from srcad.backends.numba.loops import (
     Affine,
     Apply,
     Assign,
+    Break,
     Constant,
     Expr,
     Guard,
@@ -191,6 +192,8 @@ class Writer:
             case Guard(test):
                 self._line(f"{indent}if {self.printer.expr(test)}:")
                 self._line(f"{indent}    raise Deopt")
+            case Break():
+                self._line(f"{indent}break")
             case Lines(lines):
                 self._comment(node.where, indent)
                 for line in lines:
@@ -261,25 +264,3 @@ class Writer:
 def dtype_name(dtype: Any) -> str:
     """Return the name of a dtype in NumPy and in Numba."""
     return "bool_" if dtype.kind == "b" else str(dtype.name)
-
-
-def reads_in(body: Sequence[Node]) -> Iterator[str]:
-    """Yield the functions that statements call by name."""
-    for node in walk(body):
-        if isinstance(node, Assign):
-            if not node.how.endswith("="):
-                yield node.how
-            yield from _called(node.value)
-        elif isinstance(node, Guard):
-            yield from _called(node.test)
-        elif isinstance(node, Lines):
-            for line in node.lines:
-                if "grown(" in line:
-                    yield "grown"
-
-
-def _called(expr: Expr) -> Iterator[str]:
-    if isinstance(expr, Apply):
-        yield expr.form
-        for arg in expr.args:
-            yield from _called(arg)

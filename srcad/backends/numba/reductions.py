@@ -617,7 +617,6 @@ def contiguous(b: Builder, array: Array) -> tuple[str, str]:
                         text += f"[{', '.join(map(str, front))}]"
                     if order != axes(rank):
                         text += ".T"
-                    storage.notes["whole"] = True
                     return text, " ".join([entry.storage, *(n for i in front for n in i.names)])
     copy = b.copied(array)
     assert copy.storage is not None
