@@ -200,17 +200,20 @@ class Writer:
                     self._line(indent + self._filled(line))
             case Nest():
                 self._nest(node, indent)
-            case Region(parts):
-                self._comment(node.where, indent)
-                for header, body in parts:
-                    if header == "else:" and not body:
-                        continue
-                    self._line(indent + header)
-                    outer = dict(self.printer.names)
-                    self.write(body, indent + "    ")
-                    self.printer.names = outer
-                    if not body:
-                        self._line(f"{indent}    pass")
+            case Region():
+                self._region(node, indent)
+
+    def _region(self, node: Region, indent: str) -> None:
+        self._comment(node.where, indent)
+        for header, body in node.parts:
+            if header == "else:" and not body:
+                continue
+            self._line(indent + header)
+            outer = dict(self.printer.names)
+            self.write(body, indent + "    ")
+            self.printer.names = outer
+            if not body:
+                self._line(f"{indent}    pass")
 
     def _filled(self, line: str) -> str:
         return line.replace("{", "").replace("}", "")

@@ -248,6 +248,30 @@ def masked(x):
     return np.sum(y[y > 0.1] ** 2)
 
 
+def masked_twice(x):
+    mask = x > 0.0
+    first = np.sum(x[mask] ** 2)
+    mask[0] = not mask[0]
+    return first + np.sum(x[mask] ** 3)
+
+
+def factor_written_into(s, x):
+    lower = np.linalg.cholesky(s)
+    first = np.sum(np.linalg.solve(lower, x))
+    lower[0, 2] = 0.5
+    return first + np.sum(np.linalg.solve(lower, x) ** 2)
+
+
+def earlier_row(x, n):
+    before = np.empty(len(x))
+    total = 0.0
+    for t in range(n):
+        if t > 0:
+            total = total + np.sum(before * x)
+        before[:] = np.sin(x) * t
+    return total
+
+
 def convolved(x, w):
     y = np.zeros(len(x) - len(w) + 1)
     for k in range(len(w)):
@@ -303,6 +327,9 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "gather of rows": (lambda a: np.sum(a[K[:2]] * a[[1, 3]]) + np.sum(np.take(a, K[:2], axis=0)), (A,)),  # noqa: E501
     "scatter": (scattered, (X,)),
     "mask": (masked, (X,)),
+    "mask that is written into": (masked_twice, (X,)),
+    "factor that is written into": (factor_written_into, (S, X[:3])),
+    "array kept from the iteration before": (earlier_row, (X, 4)),
     "matrix products": (lambda a, b, x: np.sum((a @ b) ** 2) + np.sum(a @ x[:3]) * (x @ x), (A, B, X)),  # noqa: E501
     "products of views": (lambda a, b: np.sum((a.T @ a) @ b) + np.sum(a[1:] @ b[:, 1:]), (A, B)),
     "products of stacks": (lambda t, a: np.sum((t @ a) ** 2) + np.sum(np.matmul(t, t.transpose(0, 2, 1))), (T, A)),  # noqa: E501
@@ -422,6 +449,20 @@ def largest(x):
     return np.max(x)
 
 
+def picks_again(x, k):
+    k = k.copy()
+    first = np.sum(x[k])
+    k[0] = k[1] + 3
+    return first + np.sum(x[k] ** 2)
+
+
+def item_of_list(x, k):
+    squares = []
+    for j in range(len(x)):
+        squares.append(int(x[j] > 0.0))
+    return x[0] ** 2 * squares[k[0]]
+
+
 def picks(x, k):
     return np.sum(x[k] ** 2)
 
@@ -442,6 +483,8 @@ GUARDS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]] =
     "integers of more than 62 bits": (counts_up, (1.0, 5), (1.0, 30)),
     "extreme of no entries": (largest, (X,), (np.empty(0),)),
     "index array out of bounds": (picks, (X, K), (X, K + 3)),
+    "index array that was written into": (picks_again, (X, K % 2), (X, np.array([0, 4]))),
+    "item of a list out of bounds": (item_of_list, (X, K), (X, K + 5)),
     "matrix that is not positive definite": (factor, (S,), (-S,)),
     "integer of an infinity": (truncates, (2.5,), (np.inf,)),
     "error of the user's": (raises_rarely, (X,), (X + 1e3,)),
