@@ -31,7 +31,7 @@ MARKS = {
 
 # ------------------------------------------------------------------------------------- versions
 def versions() -> dict[str, str]:
-    """What the numbers depend on: machine, processor, date, versions of Python and packages."""
+    """Return machine, processor, date, and versions of Python and packages."""
     found = {
         "date": datetime.date.today().isoformat(),
         "processor": processor(),
@@ -172,7 +172,7 @@ def markdown(rows: Sequence[Row], found: dict[str, str], plot: str = "") -> str:
 
 
 def update_page(page: Path, results: str) -> None:
-    """Replace what stands between the two marker comments of a page."""
+    """Replace the text between the two marker comments of a page."""
     before, begin, rest = page.read_text().partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

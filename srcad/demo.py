@@ -74,7 +74,7 @@ def run(seconds: float = 3.0, backend: str = "numpy") -> int:
 
 
 def _compiled_step(backend: str) -> Any:
-    """Return a step of the training on another backend, and show its text once."""
+    """Return a training step on another backend that prints its code once."""
     gradient = value_and_grad(loss_of_arrays, wrt=(0, 1, 2, 3), backend=backend)
     shown: list[str] = []
 

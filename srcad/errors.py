@@ -316,7 +316,7 @@ class NoDerivativeWarning(UserWarning):
 
 
 class BackendWarning(UserWarning):
-    """A derivative for which a compiled backend was asked, and that runs on NumPy."""
+    """A derivative requested from a compiled backend runs as NumPy code."""
 
 
 class RecompilationWarning(UserWarning):

@@ -312,7 +312,7 @@ def _first() -> Backend:
 
 
 def _backend_for(request: Request) -> Backend:
-    """Return the backend of a request; a compiled one covers nothing whose values are checked."""
+    """Return the backend of a request; a compiled one refuses ``check_finite=True``."""
     backend = backend_of(request.backend)
     if request.check_finite and not backend.warns:
         return replace(backend, prepare=_with_checked_values)
@@ -328,7 +328,7 @@ def _loaded(
 ) -> tuple[Sequence[Run], Sequence[Written], str, NotCovered | None]:
     """Return the loaded function of each part, their texts, and the backend that wrote them.
 
-    Last comes why the backend that was asked for did not write them, or None.
+    The last item is the reason of the requested backend for not writing them, or None.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The table of problems: a primal, its adjoint by hand, its sizes, and what is differentiated."""
+"""The table of problems: primal, hand-written adjoint, sizes, and `wrt`."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _derivative(
 
 
 def _in_numpy(text: str, loaded: Any) -> tuple[str, Any]:
-    """Return text and function of a part; of a compiled one those of its NumPy form."""
+    """Return code and function of a part, in the NumPy form of a compiled one."""
     numpy_form = getattr(loaded, "numpy_form", None)
     return (text, loaded) if numpy_form is None else (generated_parts(loaded)[1], numpy_form())
 

@@ -408,7 +408,7 @@ class Inspection:
 
     @property
     def backend(self) -> str:
-        """What the derivative runs on, and why it is not what was asked for."""
+        """The backend of the derivative, and the reason if it is not the requested one."""
         loaded = [getattr(one, "runs_on", None) for _, one in self._artifact.parts]
         found = [runs_on() for runs_on in loaded if runs_on is not None]
         return max(found, key=len, default=self._artifact.backend)  # the one with a reason

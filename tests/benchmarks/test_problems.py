@@ -1,4 +1,4 @@
-"""The adjoints by hand, against which generated code is timed, give the same gradients as it."""
+"""Hand-written adjoints of the benchmarks have the gradients of generated code."""
 
 import copy
 

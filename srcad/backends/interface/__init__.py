@@ -13,16 +13,16 @@ Run = Callable[..., Any]
 
 
 class NotCovered(Exception):  # noqa: N818 - no error: it says who writes the function instead
-    """A backend does not cover a function: the one that covers every function writes it.
+    """A backend does not cover a function; the default backend writes it.
 
     Attributes
     ----------
     reason : str
-        What it does not cover, as a noun phrase.
+        The construct that is not covered, as a noun phrase.
     where : Location, optional
-        The place in the user's text.
+        Its location in the user's code.
     is_choice : bool
-        Whether the backend could write it, but what it writes would take longer.
+        Whether the backend covers the function, but its code would be slower.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""``numba``: fused loops that Numba compiles; the NumPy text where they do not apply.
+"""Compiled backend: entry points of `srcad.backends.interface` for fused loops and Numba.
 
 A function that is not covered is written by the NumPy backend as a whole.  Of one that is covered,
 the compiled form raises `Deopt` for arguments that it does not serve (an index out of bounds, a
@@ -34,7 +34,7 @@ WORTH_A_CALL = 24  # operations on Python numbers that take as long as a call of
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A function as loop nests, as it was, and what calls the compiled loops."""
+    """A function of the IR, its loop nests, and the options of their wrapper."""
 
     lowered: Lowered
     function: Function
@@ -43,7 +43,7 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Loops:
-    """A function as the text of fused loops."""
+    """The generated code of fused loops for a function."""
 
     name: str
     text: str
@@ -52,7 +52,7 @@ class Loops:
 
 
 def prepare(function: Function, *, parallel: bool = False) -> Prepared:
-    """Lower a function to loops, some of them on several cores, or raise `NotCovered`."""
+    """Lower a function to loops and mark parallel ones; raise `NotCovered` if it cannot be done."""
     if not numba_is_installed():
         raise NotCovered("no Numba")
     prepared = fused_loops(function, parallel=parallel)
@@ -83,7 +83,7 @@ def fused_loops(function: Function, *, parallel: bool = False) -> Prepared:
 
 
 def write(prepared: Prepared, name: str) -> Loops:
-    """Write loops as text."""
+    """Print loops as Python code."""
     lowered = prepared.lowered
     b = lowered.builder
     writer = Writer(b.storages, allocations(lowered.body, b.storages), b.taken)
@@ -115,7 +115,7 @@ def _expression(leaf: Rep) -> Expr:
 def load(
     loops: Loops, label: str, options: Numba = DEFAULT, *, measures: bool = False
 ) -> Callable[..., Any]:
-    """Return what is called with the function's arguments; it compiles when it is first called."""
+    """Return a callable with the function's arguments; its first call compiles."""
     prepared = loops.prepared
     folder = options.cache or os.environ.get(VARIABLE)
     inner = private(os.fspath(folder)) if folder else None

@@ -1,4 +1,4 @@
-"""Builds statements: names, storages, elementwise nests, guards, equal lengths."""
+"""Construction of loop nests: names, storages, elementwise nests, guards, equal lengths."""
 
 from __future__ import annotations
 
@@ -103,18 +103,18 @@ class Builder:
 
     # ------------------------------------------------------------------------------ names
     def level_of(self, name: str) -> int:
-        """Return how many bodies of control flow lie around the statement that binds a name."""
+        """Return the nesting depth, in bodies of control flow, of the definition of a name."""
         return self.level.get(name, 0)
 
     def fresh(self, hint: object) -> str:
-        """Return a name that is not taken."""
+        """Return an unused name."""
         name = fresh(identifier(hint or "t"), self.taken, self._last)
         self.taken.add(name)
         self.level[name] = len(self.bodies) - 1
         return name
 
     def variable(self) -> str:
-        """Return a name for the variable of a nest; it gets its letter when it is written."""
+        """Return a placeholder for the loop variable of a nest; printing gives it its letter."""
         self._variables += 1
         return f"%{self._variables}"
 
@@ -189,7 +189,7 @@ class Builder:
         return Number(Load(known[1]), dtype, may_be_python, extent)
 
     def _level(self, expr: Expr) -> int:
-        """Return the outermost body in which an expression can be computed.
+        """Return the depth of the outermost body that can compute an expression.
 
         That is inside the branch of a condition, if there is one around.
         """
@@ -198,7 +198,7 @@ class Builder:
         return min(max(level, *self.branches, 0), len(self.bodies) - 1)
 
     def _bound(self, expr: Expr, hint: object, level: int) -> str:
-        """Bind a name in a body around, behind what it depends on."""
+        """Bind a name in an enclosing body, after the definitions of its operands."""
         name = self.fresh(hint)
         self.level[name] = level
         node = Assign(name, (), expr, "=", self.where)
@@ -207,7 +207,7 @@ class Builder:
         return name
 
     def guard(self, test: Expr) -> None:
-        """Raise `Deopt` if a test holds; as early as what it reads is known."""
+        """Add a guard that raises `Deopt` if `test` holds, at the earliest possible position."""
         level = len(self.bodies) - 1 if _reads_entries(test) else self._level(test)
         body = self.bodies[level]
         key = (level, str(test))
@@ -218,16 +218,16 @@ class Builder:
         body.insert(self.earliest(body, Guard(test)), Guard(test, self.where))
 
     def guard_always(self) -> None:
-        """Raise `Deopt`, wherever this place is reached."""
+        """Add a statement that raises `Deopt` unconditionally."""
         self.emit(Guard(Constant("True"), self.where))
 
     def _is_carried(self, test: Expr) -> bool:
-        """Return True if a test reads a variable that may change before the next one like it."""
+        """Return True if a test reads a variable that the loop around it may change."""
         read = {*names_of(test), *(load.storage for load in loads(test))}
         return any(name in self.changing for name in read)
 
     def earliest(self, body: list[Node], node: Node) -> int:
-        """Return the position behind the last statement that a node depends on."""
+        """Return the position after the last statement of the body on which a node depends."""
         read = {self.group_of(a.storage) for a in node.accesses()}
         for k in range(len(body) - 1, -1, -1):
             if may_leave(body[k]):
@@ -238,10 +238,6 @@ class Builder:
                 if access.kind != "read" and self.group_of(access.storage) in read:
                     return k + 1
         return 0
-
-    def emit_early(self, node: Node) -> None:
-        """Add a statement behind the last one that it depends on."""
-        self.body.insert(self.earliest(self.body, node), node)
 
     def storage(self, hint: object, dims: Sequence[Dim], dtype: DType) -> Storage:
         """Return a new storage."""
@@ -272,7 +268,7 @@ class Builder:
         return of_storage(made.name, tuple(dims), dtype)
 
     def copied(self, array: Array, hint: object = "copy") -> Array:
-        """Return a copy in C order, in a storage of its own."""
+        """Return a copy in C order, in a new storage."""
         return self.filled(array.dims, lambda i: at(array.entry, i), array.dtype, hint)
 
     def whole(self, array: Array, hint: object = "copy") -> Array:
@@ -297,7 +293,7 @@ class Builder:
         result: Storage | None = None,
         defines: Sequence[str] = (),
     ) -> None:
-        """Add a call of a library: it reads whole storages, and makes the one of its result."""
+        """Add a call of a library that reads whole storages and allocates its result."""
         touched = [Access(name, "read", None) for name in reads]
         if result is not None:
             touched.append(Access(result.name, "write", None))
@@ -305,7 +301,7 @@ class Builder:
 
     # ----------------------------------------------------------------------------- lengths
     def affine_of(self, extent: Extent | None) -> Affine | None:
-        """Return an extent as an integer of names; None if a symbol of it has none."""
+        """Return an extent as an affine integer; None if one of its symbols has no name."""
         if extent is None:
             return None
         extent = resolved(extent)
@@ -318,7 +314,7 @@ class Builder:
         return result
 
     def note(self, extent: Extent | None, value: Affine) -> None:
-        """Note which integer a symbol is, if the extent is one that is not known yet."""
+        """Record the integer of a symbol, if `extent` is a symbol without one."""
         if extent is None:
             return
         extent = resolved(extent)
@@ -327,7 +323,7 @@ class Builder:
             self.symbols.setdefault(symbol, value - whole(extent.constant))
 
     def dim(self, extent: Extent | None, size: Affine | None = None) -> Dim:
-        """Return a length: what the types say of it, or else a given integer."""
+        """Return the length of an axis from its extent in the types, by default `size`."""
         known = self.affine_of(extent)
         if known is None and size is not None:
             self.note(extent, size)
@@ -337,13 +333,13 @@ class Builder:
         return Dim(chosen, extent)
 
     def is_one(self, dim: Dim) -> bool:
-        """Return True if a length is 1: no other one is broadcast."""
+        """Return True if a length is certainly 1; other axes are not broadcast."""
         if not dim.size.terms:
             return dim.size.constant == 1
         return dim.extent is not None and is_one(dim.extent) is True
 
     def same(self, a: Dim, b: Dim) -> None:
-        """Make sure that two lengths are equal, by a guard where that is not known."""
+        """Require two lengths to be equal, with a guard unless it is proved."""
         if same_dim(a, b):
             return
         if a.extent is not None and b.extent is not None and same(a.extent, b.extent):
@@ -422,7 +418,7 @@ class Builder:
         return target
 
     def number(self, rep: Rep) -> Number:
-        """Return a number that is bound to a name, or constant."""
+        """Return the number as a constant or as a variable."""
         if isinstance(rep, Array) and not rep.dims:
             return self.assign(at(rep.entry, ()), rep.dtype, "t")
         if not isinstance(rep, Number):
@@ -430,7 +426,7 @@ class Builder:
         return rep
 
     def named_value(self, expr: Expr, hint: object) -> Affine:
-        """Bind a name to an integer that is read from an array, at this place."""
+        """Bind a name to an integer that is read from an array, at the current position."""
         name = self.fresh(hint)
         self.emit(Assign(name, (), expr, "=", self.where))
         return named(name)
@@ -455,7 +451,7 @@ class Builder:
         return self.named_here(expr, hint)
 
     def named_here(self, expr: Expr, hint: object) -> Affine:
-        """Bind a name to an integer expression, outside of the loops that it does not depend on."""
+        """Bind a name to an integer expression, outside the loops that do not change it."""
         read = {*names_of(expr), *(load.storage for load in loads(expr))}
         level = max((self.level_of(name) for name in read), default=0)
         level = min(level, len(self.bodies) - 1)
@@ -476,14 +472,14 @@ def _reads_entries(test: Expr) -> bool:
 
 
 def zero_of(dtype: DType) -> Expr:
-    """Return the zero of a dtype as it is written."""
+    """Return the zero of a dtype as a constant."""
     if dtype.kind == "i":
         return Integer(ZERO)
     return Constant("0.0" if dtype.kind == "f" else "False")
 
 
 def converted(expr: Expr, of: DType, to: DType) -> Expr:
-    """Return an entry in another dtype."""
+    """Return an expression converted to another dtype."""
     if of == to:
         return expr
     if to == FLOAT64:
@@ -499,7 +495,7 @@ def converted(expr: Expr, of: DType, to: DType) -> Expr:
 
 
 def covered_dtype(dtype: Any) -> DType:
-    """Return a dtype of which compiled code computes.
+    """Return a dtype if the backend supports it.
 
     Raises
     ------

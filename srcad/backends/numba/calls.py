@@ -64,7 +64,7 @@ def shape(low: Any, op: Call) -> Rep:
 
 
 def item(low: Any, op: Call) -> Rep:
-    """Return a part of a tuple or of a shape."""
+    """Return an item of a tuple or a shape."""
     rep, key = low.rep(op.args[0]), op.args[1]
     if not isinstance(rep, Parts) or not isinstance(key, Const):
         raise NotCovered("a part of an object", op.where)
@@ -96,7 +96,7 @@ def build_dict(low: Any, op: Call) -> Rep:
 
 
 def added(low: Any, op: Call) -> Rep:
-    """Lower ``sum(items)``: one after another."""
+    """Lower ``sum(items)`` from left to right."""
     b: Builder = low.builder
     rep = low.rep(op.args[0])
     start: Rep = low.rep(op.args[1]) if len(op.args) > 1 else integer(0)
@@ -122,7 +122,7 @@ def added(low: Any, op: Call) -> Rep:
 
 
 def norm(low: Any, op: Call) -> Rep:
-    """Lower ``np.linalg.norm(x)``: the root of the sum of squares."""
+    """Lower ``np.linalg.norm(x)`` as the square root of the sum of squares."""
     b: Builder = low.builder
     rep = low.rep(op.args[0])
     options = low.options(op, ("ord", "axis", "keepdims"), start=1)
@@ -162,7 +162,7 @@ def take(low: Any, op: Call) -> Rep:
 
 
 def raised(low: Any, op: Call) -> Rep:
-    """Lower ``raise error``: the NumPy text raises it."""
+    """Lower ``raise error``: a guard, after which the NumPy code raises it."""
     low.builder.guard_always()
     return Known(None)
 
@@ -322,7 +322,7 @@ def _filled(b: Builder, op: Call, dims: tuple[Dim, ...], dtype: Any) -> Rep:
 
 
 def created_like(low: Any, op: Call) -> Rep:
-    """Lower ``np.zeros_like(x)`` and its kin."""
+    """Lower ``np.zeros_like(x)`` and similar."""
     rep = low.rep(op.args[0])
     type_ = op.result.type
     if op.target is np.full_like:
@@ -500,7 +500,7 @@ def _as_arrays(b: Builder, rep: Parts, dtype: Any, op: Call) -> list[Number | Ar
 
 
 def _joined(b: Builder, parts: list[Array], axis: int, dtype: Any, op: Call) -> Array:
-    """Return arrays one behind another along an axis."""
+    """Return arrays concatenated along an axis."""
     rank = len(parts[0].dims)
     if any(len(p.dims) != rank for p in parts):
         raise NotCovered("a join of arrays of several ranks", op.where)
@@ -524,7 +524,7 @@ def _joined(b: Builder, parts: list[Array], axis: int, dtype: Any, op: Call) -> 
 
 
 def _put(b: Builder, name: str, part: Array, axis: int, start: Affine, dtype: Any) -> None:
-    """Write an array into a storage, from a place on an axis on."""
+    """Write an array into a storage, from a position on an axis on."""
     is_one = part.dims[axis].size == ONE
     dims = [d for k, d in enumerate(part.dims) if k != axis or not is_one]
 
@@ -755,11 +755,6 @@ def unbroadcast(low: Any, op: Call) -> Rep:
     return layouts.as_number(b, indexing.without_axes(result, list(range(extra))), op)
 
 
-def triangle_test(low: Any, op: Call) -> Rep:
-    """Return where an index stands for the last write to a place."""
-    raise NotCovered("a store at places that may be named twice", op.where)
-
-
 def _constant(low: Any, arg: Arg) -> Any:
     found = low.known(arg)
     if found is NotImplemented:
@@ -819,7 +814,7 @@ def _repeated(low: Any, op: Call, reps: list[Rep]) -> Rep:
 
 
 def as_operand(low: Any, rep: Rep, op: Call) -> Rep:
-    """Return an operand as NumPy takes it: a list of numbers is an array."""
+    """Return an operand of a NumPy function, a list of numbers as an array."""
     if isinstance(rep, Items):
         found: Array = low.array_of_items(rep, None, None)
         return found

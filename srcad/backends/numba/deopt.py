@@ -1,5 +1,5 @@
-"""The exception that compiled code raises to have the NumPy text run."""
+"""The exception with which compiled code requests the NumPy code."""
 
 
 class Deopt(Exception):  # noqa: N818 - no error: the NumPy text is run
-    """The compiled form does not serve these arguments."""
+    """The compiled code does not support these arguments."""

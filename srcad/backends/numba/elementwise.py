@@ -1,4 +1,4 @@
-"""Lowerings of calls that act entry by entry: operators, ufuncs, conversions, choices."""
+"""Lowerings of elementwise calls: operators, ufuncs, conversions, ``np.where``."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def dtype_of(rep: Rep) -> DType:
 
 
 def result_dtype(op: Call, reps: list[Rep]) -> DType:
-    """Return the dtype of a result: that of its type, or what NumPy makes of the operands."""
+    """Return the dtype of a result from its type, else by NumPy's promotion of the operands."""
     type_ = op.result.type
     numbers = [r for r in reps if isinstance(r, Number | Array)]
     if len(numbers) != len(reps):
@@ -107,7 +107,7 @@ def _is_weak(rep: Rep) -> bool:
 
 
 def may_be_python(op: Call, reps: list[Rep]) -> bool:
-    """Return True if the result may be a number of Python's, whose arithmetic may raise."""
+    """Return True if the result may be a Python number, with arithmetic that may raise."""
     type_ = op.result.type
     if isinstance(type_, Numeric) and type_.form in ("numpy", "array"):
         return False
@@ -115,7 +115,7 @@ def may_be_python(op: Call, reps: list[Rep]) -> bool:
 
 
 def in_dtype(rep: Rep, expr: Expr, dtype: DType) -> Expr:
-    """Return the entry of an operand as one of the dtype in which the operation is done."""
+    """Return an entry of an operand, converted to the dtype of the operation."""
     mine = dtype_of(rep)
     if mine == dtype:
         return expr
@@ -125,7 +125,7 @@ def in_dtype(rep: Rep, expr: Expr, dtype: DType) -> Expr:
 
 
 def result_extent(op: Call) -> Any:
-    """Return the value of a Python integer as far as the types know it."""
+    """Return the value of a Python integer as an extent of the types; None if unknown."""
     type_ = op.result.type
     return type_.value if isinstance(type_, Numeric) else None
 
@@ -174,7 +174,7 @@ def arithmetic_of(b: Builder, symbol: str, reps: list[Rep], op: Call) -> Rep:
 
 
 def _in_place_target(b: Builder, op: Call, reps: list[Rep]) -> Array | None:
-    """Return the first operand if the result may be written there, and it has its shape."""
+    """Return the first operand if the result has its shape and may overwrite it."""
     first = reps[0] if reps else None
     if not op.in_place or not isinstance(first, Array) or not b.is_whole(first):
         return None
@@ -193,7 +193,7 @@ def _in_place_target(b: Builder, op: Call, reps: list[Rep]) -> Array | None:
 
 
 def _integers(b: Builder, op: Call, symbol: str, reps: list[Rep], dtype: DType) -> Rep:
-    """Arithmetic of integers: as lengths and indices where it is linear, else tested for size."""
+    """Lower integer arithmetic: affine where possible, else guarded against overflow."""
     left, right = reps
     assert isinstance(left, Number)
     assert isinstance(right, Number)
@@ -229,7 +229,7 @@ def _as_integer(number: Number) -> Number:
 
 
 def division(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """Lower ``a / b``; numbers of Python's raise at zero."""
+    """Lower ``a / b``, with a guard against zero for Python numbers."""
     dtype = result_dtype(op, reps)
     if dtype.kind != "f":
         dtype = FLOAT64
@@ -361,14 +361,14 @@ def _is_simple(expr: Expr) -> bool:
 
 
 def _finite(b: Builder, result: Rep) -> None:
-    """Leave to the NumPy text what is not finite: Python's own functions raise there."""
+    """Add a guard against a result that is not finite: functions of `math` raise there."""
     assert isinstance(result, Number)
     b.guard(Apply("not", (Apply("np.isfinite", (result.expr,)),)))
 
 
 # -------------------------------------------------------------------------------- functions
 def function(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """Lower a function of one float."""
+    """Lower a function of one float operand."""
     if len(reps) != 1:
         raise NotCovered(f"{getattr(op.target, '__name__', 'a call')} with options", op.where)
     name = FUNCTIONS[op.target]
@@ -398,7 +398,7 @@ def pair(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def python_extreme(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """Lower ``max(a, b)`` of Python: the first one unless a later one is beyond."""
+    """Lower Python's ``max(a, b)``: the first operand unless a later one is greater."""
     if len(reps) < 2 or not all(isinstance(r, Number) for r in reps):
         raise NotCovered("max or min of a sequence", op.where)
     dtypes = {dtype_of(r) for r in reps}
@@ -416,7 +416,7 @@ def python_extreme(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def question(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """Lower ``np.isnan(a)`` and its kin."""
+    """Lower ``np.isnan(a)`` and similar."""
     (a,) = reps
     work = dtype_of(a) if dtype_of(a).kind == "f" else FLOAT64
     return (
@@ -429,7 +429,7 @@ def question(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def comparison(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """Lower ``a < b`` and its kin."""
+    """Lower ``a < b`` and similar."""
     if any(isinstance(r, Known | Parts) for r in reps):
         raise NotCovered("a comparison of structures", op.where)
     symbol = COMPARISON[op.target]
@@ -452,7 +452,7 @@ def comparison(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def logical(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """Lower ``a & b`` and its kin, of flags."""
+    """Lower ``a & b`` and similar, for booleans."""
     dtype = result_dtype(op, reps)
     if dtype != BOOL:
         raise NotCovered("bits of integers", op.where)
@@ -465,7 +465,7 @@ def logical(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def negation(b: Builder, op: Call, reps: list[Rep]) -> Rep:
-    """Lower ``not a``, ``np.logical_not(a)``, and ``~a`` of flags."""
+    """Lower ``not a``, ``np.logical_not(a)``, and ``~a`` of booleans."""
     if op.target in (operator.invert, np.invert) and dtype_of(reps[0]) != BOOL:
         raise NotCovered("bits of integers", op.where)
     if op.target is primitives.not_ and isinstance(reps[0], Array):
@@ -529,7 +529,7 @@ def conversion(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
 
 def table() -> dict[Any, Lowering]:
-    """Return the lowerings of calls that act entry by entry."""
+    """Return the lowerings of elementwise calls."""
     found: dict[Any, Lowering] = {}
     for targets, lowering in (
         (ARITHMETIC, arithmetic),

@@ -1,4 +1,4 @@
-"""The folder in which compiled code is kept: other users must not write into it."""
+"""Cache directory of compiled code, not writable by other users."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VARIABLE = "SRCAD_CACHE_DIR"
 
 
 def private(folder: str) -> str:
-    """Return the folder of this version of srcad inside a folder; it is made if need be.
+    """Return the subdirectory of this version of srcad, created if it does not exist.
 
     Raises
     ------

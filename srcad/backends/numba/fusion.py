@@ -113,7 +113,7 @@ class Fusion:
     def _early_place(
         self, node: Node, mine: Footprint, result: list[Node], seen: list[Footprint]
     ) -> int:
-        """Return where a number is bound: before loops on which it does not depend.
+        """Return the position for the definition of a number: before loops that do not change it.
 
         What starts a sum would stand between the loop of the sum and those before it.
         """
@@ -130,7 +130,7 @@ class Fusion:
     def _target(
         self, node: Node, mine: Footprint, result: list[Node], seen: list[Footprint]
     ) -> int | None:
-        """Return the position of the nest that a node can be merged with; None without one."""
+        """Return the position of the nest to fuse a node with; None if there is none."""
         if not isinstance(node, Nest) or mine.is_barrier:
             return None
         for k in range(len(result) - 1, max(-1, len(result) - 1 - _FARTHEST), -1):
@@ -166,7 +166,7 @@ class Fusion:
 def _same_iteration(
     a: tuple[Affine, ...] | None, b: tuple[Affine, ...] | None, variable: str, inner: set[str]
 ) -> bool:
-    """Return True if two accesses are of one entry only in the same iteration of a loop."""
+    """Return True if two accesses overlap only within the same iteration of a loop."""
     if a is None or b is None or len(a) != len(b):
         return False
     for left, right in zip(a, b, strict=True):
@@ -215,7 +215,7 @@ def uses(node: Node) -> dict[str, list[tuple[Affine, ...] | None]]:
 
 
 def without_unit_axes(body: list[Node], storages: Mapping[str, Storage]) -> None:
-    """Remove axes of length 1 that are only read and written at 0.
+    """Remove axes of length 1 that are indexed only with 0.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def without_unit_axes(body: list[Node], storages: Mapping[str, Storage]) -> None
 
 
 def _indices(node: Node) -> dict[str, list[tuple[Affine, ...] | None]]:
-    """Return the indices of arrays in a node, those inside its control flow, too."""
+    """Return the indices of all loads and stores in a node and its bodies."""
     found: dict[str, list[tuple[Affine, ...] | None]] = {}
     for one in walk([node]):
         if not isinstance(one, Nest | Region):
@@ -256,7 +256,7 @@ def _indices(node: Node) -> dict[str, list[tuple[Affine, ...] | None]]:
 
 
 def contract(body: list[Node], storages: Mapping[str, Storage]) -> None:
-    """Remove the axes of arrays that only one loop uses, at its own index.
+    """Array contraction: remove axes that one loop alone indexes, with its own variable.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def _without_axis(
     found: Mapping[str, list[tuple[Affine, ...] | None]],
     storages: Mapping[str, Storage],
 ) -> None:
-    """Remove one axis of each storage that is indexed there alike by the loop of a nest."""
+    """Remove one axis of each storage that the loop of a nest indexes uniformly."""
     dropped: dict[str, int] = {}
     for name in names:
         axis = _common_axis(nest, found[name], len(storages[name].dims))
@@ -320,7 +320,7 @@ def _drop(node: Node, dropped: Mapping[str, int]) -> None:
 
 
 def _common_axis(nest: Nest, indices: list[tuple[Affine, ...] | None], rank: int) -> int | None:
-    """Return the axis at which all uses of a storage have the index of a loop, or one constant."""
+    """Return the axis that all uses of a storage index with one loop variable or constant."""
     if not rank or any(i is None or len(i) != rank for i in indices):
         return None
     inner = defined_in(nest) - {nest.variable}
@@ -336,7 +336,7 @@ def _common_axis(nest: Nest, indices: list[tuple[Affine, ...] | None], rank: int
 
 # ------------------------------------------------------------------------------ renaming
 def rename(body: list[Node], old: str, new: str) -> None:
-    """Give a storage another name in a body."""
+    """Rename a storage in a body."""
     for node in body:
         for one in walk([node]):
             if isinstance(one, Assign) and one.storage == old:

@@ -1,4 +1,4 @@
-"""Lowerings of reads and stores: indices, slices, index arrays, layouts (views as arithmetic)."""
+"""Lowerings of ``x[index]`` and ``x[index] = value``; views as affine indices."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from srcad.types.sizes import Extent, at_least, constant_extent
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """A slice as it was written, with the numbers that it names."""
+    """A slice, its bounds and step as numbers; None for an omitted one."""
 
     start: Number | None
     stop: Number | None
@@ -61,7 +61,7 @@ EVERY = Slice(None, None, 1, (Const(None), Const(None), Const(None)))
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What an index selects: the index on the array's axes in terms of those of the result.
+    """The entries that an index selects: affine indices in the axes of the result.
 
     `gathered` are index arrays, by the name of the integer that they give, with the axis of the
     result at which their own axes begin.
@@ -78,7 +78,7 @@ class Selection:
 def selection(
     b: Builder, dims: Sequence[Dim], items: Sequence[Item], type_: Any = None
 ) -> Selection:
-    """Return what ``array[items]`` selects of an array of these lengths."""
+    """Return the selection of ``array[items]`` for an array of lengths `dims`."""
     given = sum(1 for i in items if i is not None and not isinstance(i, EllipsisType))
     if given > len(dims):
         raise NotCovered("more indices than axes", b.where)
@@ -120,7 +120,7 @@ def _shape_of(type_: Any) -> Sequence[Extent] | None:
 
 
 def checked_index(b: Builder, number: Number, dim: Dim) -> Affine:
-    """Return an index as an integer from 0 to the length, tested where that is not known."""
+    """Return a nonnegative index, with a guard unless it is proved to be in bounds."""
     known = number.constant
     if known is not None:
         needed = -known if known < 0 else known + 1
@@ -161,7 +161,7 @@ def _is_at_least(dim: Dim, bound: int) -> bool:
 
 
 def sliced(b: Builder, item: Slice, dim: Dim, extent: Extent | None) -> tuple[Affine, Dim]:
-    """Return where a slice begins on an axis, and its length."""
+    """Return the first position of a slice on an axis, and its length."""
     if item.step == -1 and item.start is None and item.stop is None:
         return dim.size - ONE, dim
     if item.step < 1:
@@ -193,7 +193,7 @@ def sliced(b: Builder, item: Slice, dim: Dim, extent: Extent | None) -> tuple[Af
 
 
 def _backwards(b: Builder, item: Slice, dim: Dim, extent: Extent | None) -> tuple[Affine, Dim]:
-    """Return where a slice with a negative step begins, and its length."""
+    """Return the first position of a slice with a negative step, and its length."""
 
     def bound(number: Number | None, default: Affine) -> Affine:
         if number is None:
@@ -226,7 +226,7 @@ def _strided(
 
 
 def _clipped(b: Builder, number: Number, dim: Dim) -> Affine:
-    """Return a bound of a slice, cut to the axis."""
+    """Return a bound of a slice, clipped to the length of the axis."""
     known = number.constant
     if known is not None:
         if known == 0:
@@ -262,7 +262,7 @@ def _clipped(b: Builder, number: Number, dim: Dim) -> Affine:
 def _with_arrays(
     b: Builder, dims: Sequence[Dim], items: list[Item], arrays: list[Array]
 ) -> Selection:
-    """Index arrays, with slices beside them, as NumPy places their axes."""
+    """Return the selection of an index with arrays, the result's axes ordered as in NumPy."""
     for array in arrays:
         if array.dtype.kind not in "iu":
             raise NotCovered("an index that is an array of flags", b.where)
@@ -299,7 +299,7 @@ def _with_arrays(
 
 
 def check_bounds(b: Builder, array: Array, dim: Dim) -> None:
-    """Test that the entries of an index array are on an axis, once for each of both."""
+    """Guard the entries of an index array against the bounds of an axis, once per pair."""
     what = f"{array.entry} within {dim.size}"
     if array.storage is not None:
         if b.known(array.storage, what):
@@ -318,7 +318,7 @@ def check_bounds(b: Builder, array: Array, dim: Dim) -> None:
     for variable, one in zip(reversed(variables), reversed(array.dims), strict=True):
         body = [Nest(variable, one, body)]
     for node in body:
-        b.emit_early(node)
+        b.body.insert(b.earliest(b.body, node), node)
 
 
 def gathers(
@@ -434,7 +434,7 @@ def _is_writable(b: Builder, array: Array) -> bool:
 
 
 def _overlaps(b: Builder, value: Array, base: Load) -> bool:
-    """Return True if what is stored may show the storage that is written."""
+    """Return True if the stored value may alias the storage that is written."""
     assert isinstance(value.entry, Load)
     return b.group_of(value.entry.storage) == b.group_of(base.storage)
 
@@ -482,7 +482,7 @@ def diagonal(array: Array, offset: int, b: Builder) -> Array:
 
 
 def broadcast_to(b: Builder, rep: Rep, dims: tuple[Dim, ...]) -> Array:
-    """Return a number or an array, repeated to these lengths."""
+    """Return a number or an array, broadcast to lengths `dims`."""
     if isinstance(rep, Number):
         if rep.dtype.kind == "i":
             return Array(rep.expr, dims, covered_dtype(rep.dtype))
@@ -505,7 +505,7 @@ def broadcast_to(b: Builder, rep: Rep, dims: tuple[Dim, ...]) -> Array:
 
 # -------------------------------------------------------------------------------- index IR
 def items_of(b: Any, index: Arg) -> list[Item]:
-    """Return the items of an index as they are represented."""
+    """Return the representations of the items of an index."""
     if isinstance(index, Display) and index.kind == "tuple":
         args: Sequence[Arg] = index.items
     elif isinstance(index, Const) and isinstance(index.value, tuple):

@@ -1,4 +1,4 @@
-"""Forward substitution: a number that is read once is written where it is read."""
+"""Forward substitution of numbers that are read once."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _inline(body: list[Node], once: set[str]) -> None:
 
 
 def _moved(body: list[Node], k: int) -> bool:
-    """Write the value of the number at a position where it is read; return True if that is done."""
+    """Substitute the number at `position` at its only use; return True if it was possible."""
     node = body[k]
     assert isinstance(node, Assign)
     touched = {load.storage for load in loads(node.value)} | set(names_of(node.value))

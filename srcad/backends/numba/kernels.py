@@ -1,4 +1,4 @@
-"""Compiling the text of loops with Numba, and keeping what was compiled in a folder.
+"""Compilation of generated loops with Numba, with a cache on disk.
 
 A folder has one module per text, ``<hash>.py``, and Numba's files for it.  The hash is that of
 everything the machine code depends on.
@@ -63,7 +63,7 @@ def square(x: Any) -> Any:
 def compiled(
     text: str, name: str, parameters: Sequence[Parameter], folder: str | None = None
 ) -> Callable[..., Any]:
-    """Return the compiled function of a text, for parameters of these types.
+    """Return the compiled function of generated code, for parameters of these types.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _numba_type(parameter: Parameter) -> Any:
 
 
 def _homes(code: CodeType) -> dict[str, str]:
-    """Return the modules of srcad that define the names that a code uses."""
+    """Return the modules of srcad that define the globals of generated code."""
     own = {"Deopt": Deopt.__module__, "grown": __name__, "square": __name__}
     own.update(dict.fromkeys(LINEAR, _LAPACK))
     public = {name for name in vars(functions) if not name.startswith("_")}
@@ -132,7 +132,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 # ------------------------------------------------------------------------- the folder
 def _kept(text: str, name: str, folder: str) -> Callable[..., Any] | None:
-    """Return the function of a text as a module in a folder; None if nothing can be written."""
+    """Return the function of generated code, as a module in the cache; None if not writable."""
     whole = _module_text(text, name)
     key = hashlib.sha256("\n".join((whole, *_versions())).encode()).hexdigest()
     place = os.path.join(folder, f"{key}.py")
@@ -156,7 +156,7 @@ def _module_text(text: str, name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _versions() -> tuple[str, ...]:
-    """Return everything but the text that machine code depends on."""
+    """Return the versions and the CPU, part of the key in the cache."""
     files = [functions.__file__, __file__, os.path.join(os.path.dirname(__file__), "lapack.py")]
     texts = []
     for path in files:
@@ -168,7 +168,7 @@ def _versions() -> tuple[str, ...]:
 
 
 def _write(place: str, text: str) -> None:
-    """Write a file that appears as a whole."""
+    """Write a file atomically."""
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(place), suffix=".tmp")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)

@@ -103,33 +103,39 @@ gemm_nn, gemm_nt = _product(_PLAIN, _PLAIN), _product(_PLAIN, _TRANSPOSED)
 gemm_tn, gemm_tt = _product(_TRANSPOSED, _PLAIN), _product(_TRANSPOSED, _TRANSPOSED)
 
 
-@numba.njit(error_model="numpy")
-def gemv_n(a: Any, x: Any) -> Any:
-    """Return ``a @ x`` for a vector `x`."""
-    out = np.zeros(a.shape[0])
-    if a.size > 0:
-        _gemv(_TRANSPOSED, a.shape[1], a.shape[0], 1.0, a, a.shape[1], x, 1, 0.0, out, 1)
-    return out
+def _product_with_vector(option: int) -> Any:
+    axis = 1 if option == _TRANSPOSED else 0
+
+    @numba.njit(error_model="numpy")
+    def product(a: Any, x: Any) -> Any:
+        m, n = a.shape
+        out = np.zeros(a.shape[axis])
+        if a.size > 0:
+            _gemv(_PLAIN if axis else _TRANSPOSED, n, m, 1.0, a, n, x, 1, 0.0, out, 1)
+        return out
+
+    return product
 
 
-@numba.njit(error_model="numpy")
-def gemv_t(a: Any, x: Any) -> Any:
-    """Return ``a.T @ x`` for a vector `x`."""
-    out = np.zeros(a.shape[1])
-    if a.size > 0:
-        _gemv(_PLAIN, a.shape[1], a.shape[0], 1.0, a, a.shape[1], x, 1, 0.0, out, 1)
-    return out
+gemv_n, gemv_t = _product_with_vector(_PLAIN), _product_with_vector(_TRANSPOSED)
 
 
 # --------------------------------------------------------------------------- factorisations
 @numba.njit(error_model="numpy")
-def cholesky(a: Any) -> Any:
-    """Return the lower triangular factor of a positive definite matrix."""
+def _lower_triangle(a: Any) -> Any:
     n = a.shape[0]
     lower = np.zeros((n, n))
     for i in range(n):
         for j in range(i + 1):
             lower[i, j] = a[i, j]
+    return lower
+
+
+@numba.njit(error_model="numpy")
+def cholesky(a: Any) -> Any:
+    """Return the lower triangular factor of a positive definite matrix."""
+    n = a.shape[0]
+    lower = _lower_triangle(a)
     if n > 0 and _potrf(_UPPER, n, lower, n) != 0:
         raise Deopt
     return lower
@@ -177,10 +183,7 @@ def inverse(a: Any) -> Any:
 def lower_inverse(a: Any) -> Any:
     """Return the inverse of a lower triangle."""
     n = a.shape[0]
-    result = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i + 1):
-            result[i, j] = a[i, j]
+    result = _lower_triangle(a)
     if n > 0 and _trtri(_UPPER, _GENERAL, n, result, n) != 0:
         raise Deopt
     return result

@@ -117,7 +117,7 @@ def trace(b: Builder, x: Array, options: Options, op: Call) -> Rep:
 
 
 def roll(b: Builder, x: Array, options: Options, op: Call) -> Rep:
-    """Lower ``np.roll`` along one axis, as two slices behind each other."""
+    """Lower ``np.roll`` along one axis as two concatenated slices."""
     shift, axis = options["shift"], options.get("axis")
     if (axis is None and len(x.dims) != 1) or not isinstance(shift, int) or isinstance(axis, tuple):
         raise NotCovered("np.roll over several axes", op.where)
@@ -144,7 +144,7 @@ def roll(b: Builder, x: Array, options: Options, op: Call) -> Rep:
 
 
 def as_number(b: Builder, array: Array, op: Call) -> Rep:
-    """Return an array, or the number that an array without axes is."""
+    """Return an array, a 0-d one as a number."""
     return array if array.dims else b.assign(at(array.entry, ()), array.dtype, op.result.hint)
 
 
@@ -177,7 +177,7 @@ LAYOUTS: dict[Any, tuple[Layout, tuple[str, ...]]] = {
 
 
 def lowered(low: Any, op: Call) -> Rep:
-    """Lower a layout."""
+    """Lower a call that changes only the layout."""
     layout, names = LAYOUTS[op.target]
     rep: Rep = low.rep(op.args[0])
     options = low.options(op, names, start=1)

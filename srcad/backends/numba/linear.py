@@ -1,4 +1,4 @@
-"""Lowerings of linear algebra: calls of LAPACK, and what rules say of triangles."""
+"""Lowerings of linear algebra to LAPACK, with triangular solves for Cholesky factors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _square(b: Builder, rep: Rep, op: Call) -> Array:
 
 
 def _whole(b: Builder, array: Array) -> tuple[str, str]:
-    """Return a storage in C order for LAPACK: its text and its name."""
+    """Return an array as a contiguous operand of LAPACK: its expression and its storage."""
     text, names = reductions.contiguous(b, array)
     if text.endswith(".T"):
         copy = b.copied(array)
@@ -174,7 +174,7 @@ def log_determinant(low: Any, op: Call) -> Rep:
 
 
 def last_writes(low: Any, op: Call) -> Rep:
-    """Which entries of what is stored at places are not overwritten by later ones."""
+    """Lower the mask of the entries of an index array that no later equal one overwrites."""
     b: Builder = low.builder
     array = low.rep(op.args[0])
     if not isinstance(array, Array):
@@ -209,7 +209,7 @@ def last_writes(low: Any, op: Call) -> Rep:
 
 
 def real_scalar(low: Any, op: Call) -> Rep:
-    """Check that a result is one real number: it is, by its type."""
+    """Lower the check that a result is one real number, known from its type."""
     rep = low.rep(op.args[0])
     if isinstance(rep, Number) and rep.dtype.kind in "fi":
         return rep
@@ -217,7 +217,7 @@ def real_scalar(low: Any, op: Call) -> Rep:
 
 
 def like(low: Any, op: Call) -> Rep:
-    """Return a cotangent in the class and dtype of what it belongs to."""
+    """Return a cotangent in the class and dtype of its primal."""
     rep, other = low.rep(op.args[0]), low.rep(op.args[1])
     if isinstance(rep, Number) and isinstance(other, Number) and other.dtype.kind == "f":
         return Number(converted(rep.expr, rep.dtype, other.dtype), other.dtype, other.may_be_python)

@@ -44,7 +44,7 @@ class Affine:
         return Affine().plus(self, factor)
 
     def replaced(self, by: Mapping[str, Affine]) -> Affine:
-        """Return the integer with other ones for some of its names."""
+        """Substitute integers for some of the names."""
         if not any(name in by for name, _ in self.terms):
             return self
         result = Affine((), self.constant)
@@ -54,7 +54,7 @@ class Affine:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names in it."""
+        """Names of the terms."""
         return tuple(name for name, _ in self.terms)
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ def _positive_first(term: tuple[str, int]) -> tuple[bool, str]:
 
 
 def named(name: str) -> Affine:
-    """Return the integer that is one name."""
+    """Return the affine integer of one name."""
     return Affine(((name, 1),))
 
 
@@ -88,7 +88,7 @@ ZERO, ONE = whole(0), whole(1)
 
 @dataclass(frozen=True, eq=False)
 class Dim:
-    """The length of an axis as it is written, and as an extent of the types where that is known."""
+    """The length of an axis, as an affine integer and as an extent of the types."""
 
     size: Affine
     extent: Extent | None = None
@@ -106,7 +106,7 @@ def same_dim(a: Dim, b: Dim) -> bool:
 # ------------------------------------------------------------------------- expressions
 @dataclass(frozen=True, eq=False)
 class Load:
-    """An entry of a storage; the storage itself where it has no axes."""
+    """An entry of a storage; of a 0-d storage, its only entry."""
 
     storage: str
     index: tuple[Affine, ...] = ()
@@ -114,7 +114,7 @@ class Load:
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A constant, as it is written."""
+    """A constant in generated code."""
 
     text: str
 
@@ -163,7 +163,7 @@ def names_of(expr: Expr) -> Iterator[str]:
 
 
 def replaced(expr: Expr, by: Mapping[str, Affine]) -> Expr:
-    """Return an expression with other integers for some names in its indices."""
+    """Substitute integers for names in the indices of an expression."""
     match expr:
         case Load(storage, index) if index:
             return Load(storage, tuple(i.replaced(by) for i in index))
@@ -177,7 +177,7 @@ def replaced(expr: Expr, by: Mapping[str, Affine]) -> Expr:
 
 
 def with_loads(expr: Expr, change: Callable[[Load], Expr]) -> Expr:
-    """Return an expression with other expressions for its loads."""
+    """Substitute expressions for the loads of an expression."""
     match expr:
         case Load():
             return change(expr)
@@ -187,7 +187,7 @@ def with_loads(expr: Expr, change: Callable[[Load], Expr]) -> Expr:
 
 
 def has_axis(expr: Expr) -> bool:
-    """Return True if an entry depends on its place in the array."""
+    """Return True if an entry depends on its index in the array."""
     return any(name.startswith(AXIS) for name in names_of(expr))
 
 
@@ -198,7 +198,7 @@ Index = tuple[Affine, ...] | None  # None: anywhere
 
 @dataclass(frozen=True)
 class Access:
-    """One access to a storage: its kind, and the index, None where that is not known."""
+    """A read or write of a storage; the index is None for all entries."""
 
     storage: str
     kind: Kind
@@ -215,7 +215,7 @@ def reads_of(expr: Expr) -> Iterator[Access]:
 
 @dataclass(eq=False)
 class Assign:
-    """``storage[index] = value``, or another way to combine the value with what is there.
+    """``storage[index] = value``, or an update such as ``+=``.
 
     `how` is ``=``, ``+=``, or the name of a function of what is there and the value, say
     ``add_any_order``.
@@ -244,7 +244,7 @@ class Assign:
 
 @dataclass(eq=False)
 class Guard:
-    """Raise `Deopt` if a condition holds: the NumPy text is run."""
+    """Raise `Deopt` if a condition holds, which runs the NumPy code."""
 
     test: Expr
     where: Location | None = None
@@ -256,7 +256,7 @@ class Guard:
 
 @dataclass(eq=False)
 class Lines:
-    """Statements as text, with what they access: calls of libraries, and moves of names.
+    """Statements as text with their accesses: calls of libraries, bindings of arrays.
 
     In the lines, ``{name}`` is a storage; `defines` are the names that they bind.
     """
@@ -267,7 +267,7 @@ class Lines:
     where: Location | None = None
 
     def accesses(self) -> Iterator[Access]:
-        """Yield the accesses that were listed."""
+        """Yield the listed accesses."""
         yield from self.touched
 
 
@@ -276,13 +276,13 @@ class Break:
     """``break`` out of a loop of the user's."""
 
     def accesses(self) -> Iterator[Access]:
-        """Yield nothing."""
+        """Yield no accesses."""
         yield from ()
 
 
 @dataclass(eq=False)
 class Nest:
-    """A loop over one axis whose iterations only the accesses order.
+    """A loop over one axis, its iterations ordered by the dependences of accesses alone.
 
     One that `is_parallel` runs on several cores.
     """
@@ -327,7 +327,7 @@ Node = Assign | Guard | Lines | Break | Nest | Region
 
 
 def bodies(node: Node) -> list[list[Node]]:
-    """Return the bodies that a node owns."""
+    """Return the bodies of a node."""
     if isinstance(node, Nest):
         return [node.body]
     return [body for _, body in node.parts] if isinstance(node, Region) else []
@@ -342,7 +342,7 @@ def walk(body: Sequence[Node]) -> Iterator[Node]:
 
 
 def may_leave(node: Node) -> bool:
-    """Return True if a statement may leave the loop around it."""
+    """Return True if a statement may leave the innermost loop."""
     if isinstance(node, Break):
         return True
     is_branch = isinstance(node, Region) and not node.is_loop
@@ -363,7 +363,7 @@ def defined_in(node: Node) -> set[str]:
 
 
 def change(node: Node, names: Mapping[str, Affine], load: Callable[[Load], Expr] | None) -> None:
-    """Replace integers by name, and loads, in a node and in all that it owns."""
+    """Substitute integers for names, and expressions for loads, in a node and its bodies."""
     for one in walk([node]):
         match one:
             case Assign():

@@ -1,4 +1,4 @@
-"""From a finished function of the IR to loop nests: operations, control flow, lists."""
+"""Lowering of a function of the IR to loop nests: operations, control flow, lists."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _TABLE = {**table(), **layouts.table(), **linear.table()}
 
 
 class _Promoted(Exception):  # noqa: N818 - the loop is lowered again
-    """A carried number has another dtype after an iteration than before it."""
+    """The dtype of a carried number changes in an iteration."""
 
 
 # How a part is found: an item at a position or key, a field, or all of a list as an array.
@@ -89,7 +89,7 @@ Step = tuple[Literal["item", "field", "list"], Any]
 
 
 def _steps_of(type_: TupleOf) -> list[Step]:
-    """Return how the parts of a structure are found in it."""
+    """Return the access paths of the items of a structure."""
     if type_.keys is None:
         return [("item", k) for k in range(len(type_.items))]
     kind: Literal["item", "field"] = "item" if type_.cls is dict else "field"
@@ -104,7 +104,7 @@ def _is_list_of_numbers(type_: Type) -> bool:
 
 @dataclass(eq=False)
 class Parameter:
-    """A parameter of the compiled function: where it lies in the arguments, and what it is."""
+    """A parameter of the compiled function: its path in the user's arguments, and its type."""
 
     name: str
     path: tuple[Step, ...]
@@ -127,7 +127,7 @@ class Lowered:
 
 @dataclass(eq=False)
 class Carried:
-    """A carried variable: its name, what it is in the body, and the rest of a structure."""
+    """A carried variable: its name, its representation, and those of a structure's items."""
 
     name: str
     rep: Rep
@@ -137,7 +137,7 @@ class Carried:
 
     @property
     def names(self) -> set[str]:
-        """The names of all its numbers and arrays."""
+        """Names of its numbers and arrays."""
         if self.parts is None:
             return {self.name}
         return {name for part in self.parts for name in part.names}
@@ -234,7 +234,7 @@ class Lowering:
         return of_storage(name, tuple(dims), type_.dtype)
 
     def escaping(self, rep: Rep) -> Rep:
-        """Return a result whose arrays are whole storages of their own."""
+        """Return a result with each array in a whole storage of its own."""
         if isinstance(rep, Parts):
             return Parts(tuple(self.escaping(one) for one in rep.items))
         if isinstance(rep, Array):
@@ -277,10 +277,8 @@ class Lowering:
                 raise NotCovered("a try statement", op.where)
             case If():
                 self.conditional(op)
-            case For():
-                self.for_loop(op)
-            case While():
-                self.while_loop(op)
+            case For() | While():
+                self.loop(op)
 
     def call(self, op: Call) -> Rep:
         """Lower a call."""
@@ -297,7 +295,7 @@ class Lowering:
         return lowering(self, op)
 
     def rep(self, arg: Arg | None) -> Rep:
-        """Return what an argument is."""
+        """Return the representation of an argument."""
         if isinstance(arg, Value):
             found = self.env.get(arg)
             if found is None:
@@ -316,7 +314,7 @@ class Lowering:
 
     # ------------------------------------------------------------------ constant arguments
     def known(self, arg: Arg) -> Any:
-        """Return a constant argument; NotImplemented if it is not one."""
+        """Return the value of a constant argument, else NotImplemented."""
         if isinstance(arg, Const):
             return arg.value
         if isinstance(arg, Display) and arg.kind in ("tuple", "list"):
@@ -332,7 +330,7 @@ class Lowering:
         return NotImplemented
 
     def options(self, op: Call, names: Sequence[str], *, start: int) -> dict[str, Any]:
-        """Return the options of a call by name; those that are given by position, too."""
+        """Return the keyword and positional options of a call by name."""
         found: dict[str, Any] = {}
         pairs = [*zip(names, op.args[start:], strict=False), *op.kwargs]
         if len(op.args) - start > len(names):
@@ -352,14 +350,14 @@ class Lowering:
         return self.number_size(self.rep(arg))
 
     def number_size(self, rep: Rep) -> Affine:
-        """Return a number as an integer that lengths and indices can name."""
+        """Return a number as an affine integer for lengths and indices."""
         if not isinstance(rep, Number) or rep.dtype.kind not in "iu":
             raise NotCovered("a length that is no integer", self.builder.where)
         found = rep.affine
         return found if found is not None else self.builder.named_here(rep.expr, "n")
 
     def extent_of(self, arg: Arg) -> Extent | None:
-        """Return the value of an integer argument as the types know it."""
+        """Return the value of an integer argument as an extent of the types; None if unknown."""
         if isinstance(arg, Value) and isinstance(arg.type, Numeric) and arg.type.value is not None:
             return arg.type.value
         rep = self.rep(arg)
@@ -368,13 +366,13 @@ class Lowering:
         return rep.extent if isinstance(rep, Number) else None
 
     def sizes_of(self, arg: Arg | None) -> list[Affine]:
-        """Return the lengths that a shape argument gives."""
+        """Return the lengths of a shape argument."""
         rep = self.rep(arg)
         items = rep.items if isinstance(rep, Parts) else (rep,)
         return [self.number_size(one) for one in items]
 
     def shape_of(self, arg: Arg | None, type_: Type) -> tuple[Dim, ...]:
-        """Return the lengths that a shape argument gives, with what the types know of them."""
+        """Return the lengths of a shape argument, with their extents in the types."""
         sizes = self.sizes_of(arg)
         shape = type_.shape if isinstance(type_, Numeric) else None
         dims = []
@@ -390,7 +388,7 @@ class Lowering:
         return tuple(dims)
 
     def count_of(self, start: Affine, stop: Affine, step: int, extent: Extent | None) -> Affine:
-        """Return how many integers a range has."""
+        """Return the number of integers in a range."""
         b = self.builder
         length = stop - start
         if step == 1 and extent is not None and at_least(extent, 0):
@@ -412,7 +410,7 @@ class Lowering:
     # ----------------------------------------------------------------------- control flow
     @contextmanager
     def inside(self, *, is_branch: bool = False) -> Iterator[list[Node]]:
-        """Lower into a new body; what is noted of lengths holds only there."""
+        """Lower into a new body; integers recorded for symbols are forgotten after it."""
         b = self.builder
         outer = b.body, b.symbols
         b.body, b.symbols = [], dict(b.symbols)
@@ -441,7 +439,7 @@ class Lowering:
         return converted(rep.expr, rep.dtype, BOOL)
 
     def conditional(self, op: If) -> None:
-        """Lower ``if``; the branch that lengths decide, where both together cannot be lowered."""
+        """Lower ``if``: both branches, or if that fails the one that the lengths decide."""
         b = self.builder
         before = b.saved()
         try:
@@ -457,7 +455,7 @@ class Lowering:
                 self.env[output] = Known(UNDEF.value) if atom == UNDEF else self.rep(atom)
 
     def _decided(self, test: Atom) -> bool | None:
-        """Return what a comparison of lengths says, as the example decides it; None for others."""
+        """Evaluate a comparison of lengths for the example; return None for other tests."""
         made = self.made.get(test) if isinstance(test, Value) else None
         if made is None:
             return None
@@ -546,7 +544,7 @@ class Lowering:
         bodies: tuple[list[Node], list[Node]],
         after: list[Node],
     ) -> Rep:
-        """Return what a value is after a conditional, given what it is after each branch."""
+        """Return the representation of a value after a conditional, from those of the branches."""
         b = self.builder
         if any(isinstance(r, Number | Array | Parts | Items) for r in reps):  # None is never read
             reps = tuple(None if _is_none(r) else r for r in reps)  # type: ignore[assignment]
@@ -586,7 +584,7 @@ class Lowering:
         return Parts(tuple(parts))
 
     def _merged_lists(self, lists: list[Items]) -> Items:
-        """Return a list that only one of two branches makes: only there it is read again."""
+        """Return a list of one branch only, to be used under the same condition again."""
         b = self.builder
         items = lists[0]
         if any(other.columns is not items.columns or other.count != items.count for other in lists):
@@ -676,7 +674,7 @@ class Lowering:
         return of_storage(name, tuple(result), dtype)
 
     def _move(self, rep: Array, name: str, body: list[Node]) -> str:
-        """Let a name stand for an array, at the end of a body; return the array's own storage."""
+        """Bind a name to an array at the end of a body; return the array's storage."""
         b = self.builder
         outer, b.body = b.body, body
         made = b.whole(rep)
@@ -697,17 +695,10 @@ class Lowering:
         return made.storage
 
     # ------------------------------------------------------------------------------ loops
-    def for_loop(self, op: For) -> None:
-        """Lower ``for``."""
-        self._loop(op, {})
-
-    def while_loop(self, op: While) -> None:
-        """Lower ``while``."""
-        self._loop(op, {})
-
-    def _loop(self, op: For | While, promoted: dict[Any, Any]) -> None:
-        """Lower a loop, and again with other dtypes of carried numbers where these change."""
+    def loop(self, op: For | While) -> None:
+        """Lower a loop, again with promoted dtypes if carried numbers change theirs."""
         b = self.builder
+        promoted: dict[Any, Any] = {}
         before = b.saved()
         sinks = dict(self.sinks)
         for _ in range(4):
@@ -773,7 +764,7 @@ class Lowering:
     def _finish_loop(
         self, op: For | While, body: list[Node], count: str, trips: Affine | None, tag: Number
     ) -> Affine:
-        """Add a loop with this body, and return how many iterations it makes."""
+        """Add a loop with this body, and return its number of iterations."""
         b = self.builder
         ends_early = tag.constant != 0
         outer_level = len(b.bodies) - 1
@@ -803,7 +794,7 @@ class Lowering:
         return done
 
     def _trips(self, op: For) -> Affine:
-        """Return the number of iterations at most."""
+        """Return the maximal number of iterations."""
         found = [size for seq in op.seqs if (size := self._size_of_sequence(seq, op)) is not None]
         if op.count is not None:
             return self.integer_of(op.count)
@@ -819,7 +810,7 @@ class Lowering:
         return self.builder.named_here(shortest, "count")
 
     def _size_of_sequence(self, seq: Arg, op: For) -> Affine | None:
-        """Return how many items a sequence has; None for a list that others in step tell."""
+        """Return the number of items of a sequence; None if unknown."""
         if isinstance(seq, Display) and seq.kind == "range":
             start, stop, step = seq.items
             size = self.rep(step)
@@ -871,7 +862,7 @@ class Lowering:
             b.level[name] += 1  # it changes in the body
             b.emit(Assign(name, (), converted(rep.expr, rep.dtype, dtype), "=", b.where))
             extent = param.type.value if isinstance(param.type, Numeric) else None
-            return Carried(name, Number(Load(name), dtype, rep.may_be_python or True, extent))
+            return Carried(name, Number(Load(name), dtype, True, extent))
         if isinstance(rep, Array):
             made = rep if b.is_whole(rep) and self._is_own(rep) else b.copied(rep, param.hint)
             name = b.fresh(param.hint or "carried")
@@ -922,7 +913,7 @@ class Lowering:
     def _moves(
         self, op: For | While, carried: list[Carried], body: list[Node], promoted: dict[Any, Any]
     ) -> None:
-        """Add what gives the carried variables their values for the next iteration."""
+        """Add the assignments of the carried variables for the next iteration."""
         b = self.builder
         own = {name for one in carried for name in one.names}
         numbers: list[Assign] = []
@@ -947,7 +938,7 @@ class Lowering:
                 self._unite(one, body)
 
     def _unite(self, one: Carried, body: list[Node]) -> None:
-        """Use one name for a carried array that is only changed in place."""
+        """Use one storage for a carried array that is only updated in place."""
         b = self.builder
         assert one.source is not None
         assert isinstance(one.rep, Array)
@@ -961,7 +952,7 @@ class Lowering:
     def _moved_known(
         self, one: Carried, rep: Rep, key: Any, promoted: dict[Any, Any], op: For | While
     ) -> None:
-        """Accept what stays None, or is undefined before the first iteration."""
+        """Check a carried object: the same one, or None before the first iteration only."""
         b = self.builder
         assert isinstance(one.rep, Known)
         if isinstance(rep, Known) and rep.value is one.rep.value:
@@ -989,7 +980,7 @@ class Lowering:
         own: set[str],
         op: For | While,
     ) -> list[Assign]:
-        """Return what gives a carried number its value for the next iteration."""
+        """Return the assignments of a carried number for the next iteration."""
         b = self.builder
         assert isinstance(one.rep, Number)
         if not isinstance(rep, Number):
@@ -1010,7 +1001,7 @@ class Lowering:
         return [Assign(one.name, (), expr, "=", b.where)]
 
     def _moved_array(self, one: Carried, rep: Rep, op: For | While) -> list[tuple[Carried, Array]]:
-        """Return a carried array with what it becomes; nothing if it is changed in place."""
+        """Return a carried array with its next value; an empty list if changed in place."""
         b = self.builder
         assert isinstance(one.rep, Array)
         if not isinstance(rep, Array):
@@ -1026,7 +1017,7 @@ class Lowering:
     def _leaf_pairs(
         self, carried: list[Carried], op: For | While
     ) -> Iterator[tuple[Any, Carried, Rep]]:
-        """Yield the carried variables without parts, by key, with what the body makes of each."""
+        """Yield the leaves of carried variables: key, variable, representation in the result."""
 
         def of(key: Any, one: Carried, rep: Rep) -> Iterator[tuple[Any, Carried, Rep]]:
             if one.parts is None:
@@ -1041,7 +1032,7 @@ class Lowering:
             yield from of(k, one, one.rep if atom == UNDEF else self.rep(atom))
 
     def _moved_items(self, one: Carried, rep: Rep, op: For | While) -> tuple[Carried, Array]:
-        """Return the array of a list that a loop carries, and of what it becomes."""
+        """Return a carried list of numbers as an array, and its next value."""
         assert isinstance(one.rep, Items)
         if not isinstance(rep, Items) or rep.count != one.rep.count:
             raise NotCovered("a list whose length a loop changes", op.where)
@@ -1055,7 +1046,7 @@ class Lowering:
         return not storage.is_argument
 
     def _forget(self, old: str, new: str) -> None:
-        """Replace a storage in all that is known of values."""
+        """Rename a storage in the environment and drop facts about it."""
         for value, rep in self.env.items():
             self.env[value] = _renamed_rep(rep, old, new)
         self.builder.written(old)
@@ -1108,7 +1099,7 @@ class Lowering:
         return found
 
     def _expect_lists(self, op: For | While, atom: Atom, items: Items, count: str) -> None:
-        """Note where lists go that are an item, or a part of an item, of a list."""
+        """Register the destinations of lists that are items of a list."""
         if not isinstance(atom, Value):
             return
         if isinstance(atom.type, ListOf):
@@ -1133,7 +1124,7 @@ class Lowering:
                 self._expect_lists(op, part, of_part, count)
 
     def _most(self, trips: Affine, items: Items) -> Affine:
-        """Return an upper bound of a count that is known where the outermost list begins."""
+        """Return an upper bound of a count, computable before the outermost loop."""
         level = len(self.builder.bodies) - 1 - len(items.capacities)
         return self._bounded(trips, level, "a list of lists")
 
@@ -1160,7 +1151,7 @@ class Lowering:
             self._keep(leaf, column, (*items.index, named(count)))
 
     def _keep(self, leaf: Number | Array, column: Column, index: tuple[Affine, ...]) -> None:
-        """Write one number or array of an item into its column."""
+        """Store one number or array of an item in its column."""
         b = self.builder
         if isinstance(leaf, Number):
             b.emit(Assign(column.storage, index, leaf.expr, "=", b.where))
@@ -1174,7 +1165,7 @@ class Lowering:
         )
 
     def _collect_count(self, items: Items, inner: Items, count: str, level: int) -> None:
-        """Keep how many items an inner list has."""
+        """Store the number of items of an inner list."""
         b = self.builder
         depth = len(items.index)
         assert inner.count is not None
@@ -1218,7 +1209,7 @@ class Lowering:
         return Column(made.name, leaf.dtype, tuple(dims), None if lengths is None else lengths.name)
 
     def _bounded(self, size: Affine, level: int, what: str) -> Affine:
-        """Return an upper bound of an integer in names that are bound outside of a level."""
+        """Return an upper bound of an integer in terms of names bound outside a level."""
         b = self.builder
         result = size
         for _ in range(16):
@@ -1241,7 +1232,7 @@ class Lowering:
         raise NotCovered(f"{what} whose lengths are not known before the loop", b.where)
 
     def _grow(self, items: Items, count: str) -> None:
-        """Make the columns of a list longer if they are full, at the beginning of an iteration."""
+        """Enlarge the columns of a list if they are full, at the start of an iteration."""
         b = self.builder
         first = items.index[0].names[0] if items.index else count
         names = [column.storage for column in items.columns]
@@ -1340,7 +1331,7 @@ class Lowering:
 
     # ------------------------------------------------------------------------------ masks
     def with_places(self, array: Array, items: list[Any], type_: Any) -> list[Any]:
-        """Return an index with the positions at which its masks are true in their place."""
+        """Replace the masks of an index by the positions of their true entries."""
         b = self.builder
         found: list[Any] = []
         axis = 0
@@ -1359,7 +1350,7 @@ class Lowering:
         return found
 
     def places_of(self, mask: Array) -> list[Array]:
-        """Return the positions at which a mask is true, by axis."""
+        """Return the positions of the true entries of a mask, by axis."""
         b = self.builder
         what = f"where {mask.entry}"
         known: list[Array] | None = b.known(mask.storage or "", what)
@@ -1422,7 +1413,7 @@ def _is_none(rep: Rep | None) -> bool:
 
 
 def _may_end_early(op: For | While) -> bool:
-    """Return True if a loop that counts up has an exit: its range may be much too long."""
+    """Return True if a counting loop has an early exit: its range may be far too long."""
     return isinstance(op, For) and not op.backward and op.body.results[0] != Const(0)
 
 
@@ -1435,7 +1426,7 @@ def _leaf_carried(carried: Sequence[Carried]) -> Iterator[Carried]:
 
 
 def _always_raises(block: Block) -> bool:
-    """Return True if a block ends with an error of the user's."""
+    """Return True if a block ends with a ``raise`` statement of the user's."""
     return any(isinstance(op, Call) and op.target is primitives.raise_ for op in block.ops)
 
 

@@ -1,4 +1,4 @@
-"""Loops whose iterations are independent, and worth several cores."""
+"""Parallel loops: independent iterations with enough work for several cores."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ LEAST_ENTRIES = 100_000  # fewer entries take less time than starting threads
 
 
 def mark_parallel(body: list[Node], storages: Mapping[str, Storage]) -> None:
-    """Mark the outermost nests whose iterations may run at the same time.
+    """Mark the outermost nests with independent iterations for parallel execution.
 
-    Every array that one writes is used in it at an index of the loop, the same everywhere; an array
-    or a number that is used nowhere else belongs to the iteration.  Nests of few entries, in the
-    example that caused the compilation, are left alone, and those that add up one number.
+    In such a nest, each use of an array that it writes has the loop variable as index on the same
+    axis, or the array or number is private to an iteration.  Nests that reduce to a number, and
+    nests with few entries in the example that caused the compilation, are not marked.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def mark_parallel(body: list[Node], storages: Mapping[str, Storage]) -> None:
 
 
 def _uses(body: list[Node]) -> Counter[str]:
-    """Return how often each storage is accessed."""
+    """Return the number of accesses to each storage."""
     return Counter(a.storage for node in body for a in node.accesses())
 
 
@@ -54,7 +54,7 @@ def _mark(body: list[Node], storages: Mapping[str, Storage], everywhere: Counter
 
 
 def _entries(nest: Nest) -> int:
-    """Return how many entries a nest goes through in the example; 0 if that is not known."""
+    """Return the number of entries of a nest in the example; 0 if unknown."""
     size = nest.dim.size.constant if not nest.dim.size.terms else None
     if size is None and nest.dim.extent is not None:
         size = example_of(nest.dim.extent)

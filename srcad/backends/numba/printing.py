@@ -1,4 +1,4 @@
-"""Loop nests as text that a person can read, with the arrays made where they are first used."""
+"""Printing of loop nests as Python code; arrays are allocated before their first use."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class Printer:
     names: dict[str, str] = field(default_factory=dict)
 
     def affine(self, value: Affine) -> str:
-        """Return an integer as text."""
+        """Return an affine integer as Python code."""
         if any(name in self.names for name, _ in value.terms):
             terms = tuple((self.names.get(name, name), k) for name, k in value.terms)
             return str(Affine(terms, value.constant))
         return str(value)
 
     def expr(self, expr: Expr, above: int = _CHOICE) -> str:
-        """Return an expression as text, in parentheses if what is around it binds tighter."""
+        """Return an expression as Python code, in parentheses if its context binds tighter."""
         text, mine = self._text(expr)
         return f"({text})" if mine < above else text
 
@@ -105,7 +105,7 @@ class Printer:
 
 # ----------------------------------------------------------------------------- allocation
 def allocations(body: list[Node], storages: Mapping[str, Storage]) -> dict[int, list[Storage]]:
-    """Return which arrays are made before which node (by identity).
+    """Return the arrays to allocate before each node, by identity of the node.
 
     An array is made in the body that contains all of its uses, before the first; further out, in
     front of loops, if its lengths are known there and no other name comes to stand for it.
@@ -143,7 +143,7 @@ def _place(
 
 
 def _outermost(node: Node, storage: Storage, around: list[Node]) -> Node:
-    """Return the node before which an array is made, for a first use in a node."""
+    """Return the node for the allocation of an array first used in `node`."""
     if storage.escapes:
         return node
     for outer in reversed(around):
@@ -175,7 +175,7 @@ class Writer:
     _shown: tuple[str, int] | None = None
 
     def write(self, body: Sequence[Node], indent: str) -> None:
-        """Write a body."""
+        """Write the statements of a body."""
         for node in body:
             for storage in self.made.get(id(node), ()):
                 shape = ", ".join(str(d.size) for d in storage.dims)

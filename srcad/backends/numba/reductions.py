@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def reduced(
     *,
     keepdims: bool = False,
 ) -> Number | Array:
-    """Return entries combined over some axes.
+    """Reduce entries over some axes.
 
     `how` combines what there is with an entry (see `Assign`); `start` is what there is at first.
     """
@@ -125,7 +126,7 @@ def _result(
 
 
 def added(dtype: DType) -> str:
-    """Return how a sum of any order is written."""
+    """Return the assignment operator of a sum in any order."""
     return "add_any_order" if dtype.kind == "f" else "+="
 
 
@@ -231,7 +232,7 @@ def product(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> R
 
 
 def extreme(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
-    """Lower ``np.max(x, axis, keepdims=...)`` and ``np.min``: nan wins."""
+    """Lower ``np.max(x, axis, keepdims=...)`` and ``np.min``, which propagate nan."""
     (x,) = reps
     _only(op, options, "axis", "keepdims")
     if isinstance(x, Number):
@@ -265,7 +266,7 @@ def extreme(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> R
 
 
 def not_empty(b: Builder, dim: Dim) -> None:
-    """Leave to the NumPy text what has no entries."""
+    """Add a guard against empty axes, for which NumPy raises or warns."""
     if not dim.size.terms:
         if dim.size.constant == 0:
             raise NotCovered("an extreme of no entries", b.where)
@@ -537,13 +538,14 @@ def summed_products(
         factors = [
             at(a.entry, tuple(i[k] for k in at_)) for a, at_ in zip(arrays, places, strict=True)
         ]
-        result = factors[0]
-        for factor in factors[1:]:
-            result = Apply("*", (result, factor))
-        return result
+        return _product_of(factors)
 
     over = [k for k in range(len(dims)) if k not in kept]
     return reduced(b, dims, entry, over, "add_any_order", zero_of(dtype), dtype, hint or "product")
+
+
+def _product_of(factors: list[Expr]) -> Expr:
+    return reduce(lambda x, y: Apply("*", (x, y)), factors)
 
 
 def _plain_product(b: Builder, left: Array, right: Array, dtype: DType, hint: object) -> Rep:
@@ -598,7 +600,7 @@ def _varies(array: Array) -> bool:
 
 
 def contiguous(b: Builder, array: Array) -> tuple[str, str]:
-    """Return how an array is handed to a library, whole or transposed, and its storage.
+    """Return an array as an operand of BLAS, plain or transposed, and its storage.
 
     Rows of a storage are handed on as they lie; what lies otherwise is copied.
     """
@@ -626,11 +628,7 @@ def contiguous(b: Builder, array: Array) -> tuple[str, str]:
 def outer(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
     """Lower ``np.outer(a, b)`` of vectors."""
     _only(op, options)
-    left, right = reps
-    if not all(isinstance(r, Array) and len(r.dims) == 1 for r in reps):
-        raise NotCovered("np.outer of other than vectors", op.where)
-    assert isinstance(left, Array)
-    assert isinstance(right, Array)
+    left, right = _two_vectors(op, reps)
     dtype = result_dtype(op, reps)
 
     def entry(i: tuple[Affine, ...]) -> Expr:
@@ -703,10 +701,7 @@ def einstein_sum(b: Builder, op: Call, reps: list[Rep], subscripts: str) -> Rep:
     def entry(i: tuple[Affine, ...]) -> Expr:
         where = dict(zip(letters, i, strict=True))
         factors = [_factor(b, t, a, where, lengths) for t, a in zip(terms, arrays, strict=True)]
-        result = factors[0]
-        for factor in factors[1:]:
-            result = Apply("*", (result, factor))
-        return result
+        return _product_of(factors)
 
     over, hint = list(range(len(back), len(dims))), op.result.hint or "product"
     if not over:
@@ -738,18 +733,25 @@ def _factor(
 def inner(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> Rep:
     """Lower ``np.inner(a, b)`` and ``np.vdot(a, b)`` of real vectors."""
     _only(op, options)
-    left, right = reps
-    if not all(isinstance(r, Array) and len(r.dims) == 1 for r in reps):
-        raise NotCovered("an inner product of other than vectors", op.where)
-    assert isinstance(left, Array)
-    assert isinstance(right, Array)
+    left, right = _two_vectors(op, reps)
     dtype = result_dtype(op, reps)
     b.same(left.dims[0], right.dims[0])
     return summed_products(b, [left, right], left.dims, [(0,), (0,)], [], dtype, op.result.hint)
 
 
+def _two_vectors(op: Call, reps: list[Rep]) -> tuple[Array, Array]:
+    left, right = reps
+    for rep in (left, right):
+        if not isinstance(rep, Array) or len(rep.dims) != 1:
+            name = getattr(op.target, "__name__", "a product")
+            raise NotCovered(f"np.{name} of other than vectors", op.where)
+    assert isinstance(left, Array)
+    assert isinstance(right, Array)
+    return left, right
+
+
 def _only(op: Call, options: dict[str, Any], *names: str) -> None:
-    """Refuse options that the lowering does not know, unless they say nothing."""
+    """Raise `NotCovered` for options other than `names`, unless they are None."""
     for name, value in options.items():
         if name not in names and value is not None:
             called = getattr(op.target, "__name__", "a call")

@@ -1,4 +1,4 @@
-"""What a value of the IR is in the compiled backend: a number, an array, a structure or a list."""
+"""Representations of IR values in the compiled backend: numbers, arrays, structures, lists."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Number:
 
     @property
     def affine(self) -> Affine | None:
-        """The integer, where it is one; None for other numbers."""
+        """The affine integer, or None."""
         if self.dtype.kind not in "iu":
             return None
         if isinstance(self.expr, Integer):
@@ -53,7 +53,7 @@ class Number:
 
     @property
     def constant(self) -> int | None:
-        """The integer, where it is known; None for others."""
+        """The value of a constant integer, or None."""
         found = self.affine
         return found.constant if found is not None and not found.terms else None
 
@@ -68,27 +68,27 @@ class Array:
 
     @property
     def storage(self) -> str | None:
-        """The storage that it is, or shows; None for what is computed where it is read."""
+        """The storage of an array or view; None for an unmaterialised expression."""
         is_load = isinstance(self.entry, Load) and self.entry.index
         return self.entry.storage if is_load else None  # type: ignore[union-attr]
 
     @property
     def is_in_order(self) -> bool:
-        """True if its entries are those of a storage at the same indices: it may show a part."""
+        """True if its indices are those of a storage, of which it may be a view of a part."""
         rank = len(self.dims)
         return rank > 0 and isinstance(self.entry, Load) and self.entry.index == axes(rank)
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """A tuple of known parts."""
+    """A tuple with separate representations of its items."""
 
     items: tuple[Rep, ...]
 
 
 @dataclass(eq=False)
 class Column:
-    """The storage of one number, or array, of each item of a list."""
+    """The storage of one number or array per item of a list."""
 
     storage: str
     dtype: DType
@@ -119,7 +119,7 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A value that is known at compile time and is no number, say None."""
+    """A compile-time constant that is not a number, such as None."""
 
     value: Any
 
@@ -128,7 +128,7 @@ Rep = Number | Array | Parts | Items | Known
 
 
 def axes(rank: int) -> tuple[Affine, ...]:
-    """Return the indices of an array that is read entry by entry."""
+    """Return the indices ``@0, @1, ...`` of an array of this rank."""
     return tuple(named(f"{AXIS}{k}") for k in range(rank))
 
 
@@ -173,7 +173,7 @@ def constant(value: Any) -> Number:
 
 
 def float_text(value: float) -> str:
-    """Return a float as it is written in compiled code."""
+    """Return a float as Python code."""
     if value != value:
         return "np.nan"
     if value in (float("inf"), float("-inf")):

@@ -1,4 +1,4 @@
-"""Calling compiled functions: the wrapper around a kernel, and the NumPy code behind it.
+"""Calls of compiled functions: the wrapper of a kernel, and the NumPy code as fallback.
 
 A kernel takes arrays in C order and numbers, and returns numbers and arrays.  The wrapper is
 generated: it takes the arguments of the derivative, and makes its results::
@@ -69,7 +69,7 @@ _handling: Callable[[], Any] = getattr(getattr(umath, "_extobj_contextvar", None
 # ------------------------------------------------------------------------- the wrapper
 @dataclass(eq=False)
 class Wrapper:
-    """Writes the function that calls a kernel.
+    """Writer of the function that calls a kernel.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Wrapper:
     constants: dict[str, Any] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        """Return the text of a function of this name.
+        """Return the source of a function of this name.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Wrapper:
         return name
 
     def _path(self, parameter: Parameter) -> str:
-        """Return the expression of the part of an argument that a kernel takes."""
+        """Return the expression of a parameter of a kernel in terms of the arguments."""
         (_, first), *rest = parameter.path
         text = f"a{first}"
         for kind, key in rest:
@@ -144,7 +144,7 @@ class Wrapper:
         return text
 
     def _fetched(self, parameter: Parameter) -> str:
-        """Return the expression of an argument of a kernel."""
+        """Return the expression of an argument of a kernel, converted to its dtype."""
         path = self._path(parameter)
         if parameter.type.form == "array" and parameter.type.shape == ():
             return f"{path}[()]"
@@ -210,7 +210,7 @@ def _targets(names: Sequence[str]) -> str:
 # ------------------------------------------------------------------------- NumPy's settings
 @dataclass
 class _Quiet:
-    """How NumPy was set when it was last found to call and raise nothing."""
+    """Cached error settings of NumPy that neither raise nor call."""
 
     handling: Any = None
 
@@ -219,9 +219,9 @@ _quiet = _Quiet()
 
 
 def is_quiet() -> bool:
-    """Return True if NumPy is not told to raise, to call or to print.
+    """Return True if no floating-point error makes NumPy raise, call or print.
 
-    Compiled code does none of that.
+    Compiled code does none of these.
     """
     if not _LOUD.isdisjoint(np.geterr().values()):
         return False
@@ -232,7 +232,7 @@ def is_quiet() -> bool:
 # ------------------------------------------------------------------------- what runs
 @dataclass(eq=False)
 class Switch:
-    """Decides what a wrapper runs: a kernel, or the NumPy code.
+    """Choice of the code that a wrapper runs: a kernel, or the NumPy code.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ class Switch:
     def wrapped(
         self, text: str, constants: Mapping[str, Any], shown: str, label: str
     ) -> FunctionType:
-        """Return the function of a wrapper's text; its shown text are the loops."""
+        """Return the function of a wrapper; `source` shows the loops instead of it."""
         file = f"<srcad numba {printable(label or self.name)} {zlib.crc32(shown.encode()):08x}>"
         tree: Any = ast.parse(text)
         for node in ast.walk(tree):
@@ -306,7 +306,7 @@ class Switch:
         return self.made
 
     def runs_on(self) -> str:
-        """Return what runs, for the user."""
+        """Return a description of the code that runs."""
         if self.why_numpy:
             return f"numpy: {self.why_numpy}"
         if self.space["kernel"] is None and (self.measures or not self.options.wait):
@@ -315,7 +315,7 @@ class Switch:
 
     # --------------------------------------------------------------------- before it is decided
     def _first(self, *arguments: Any) -> Any:
-        """Compile, or start a thread that does, and run."""
+        """Compile and run, or run the NumPy code while a thread compiles."""
         if not is_quiet():
             return self.numpy_form()(*arguments)
         if self.options.wait:
@@ -330,7 +330,7 @@ class Switch:
         return self.numpy_form()(*arguments)
 
     def numpy_later(self, *arguments: Any) -> Any:
-        """Load the NumPy code when it is first needed, and run it."""
+        """Load the NumPy code if it is not loaded, and run it."""
         self.space["numpy"] = run = self.numpy_form()
         return run(*arguments)
 
@@ -354,7 +354,7 @@ class Switch:
         threading.Thread(target=self._compile, name="srcad numba", daemon=True).start()
 
     def _warned(self, *arguments: Any) -> Any:
-        """Report once that it was not compiled, and run the NumPy code."""
+        """Warn once that compilation failed, and run the NumPy code."""
         self.space["numpy"] = run = self.numpy_form()
         self._raise_or_warn()
         return run(*arguments)
@@ -383,7 +383,7 @@ class Switch:
 
     # --------------------------------------------------------------------- after a failure
     def _refused(self, error: BaseException) -> None:
-        """Note that a kernel has not served a call; after some of these it is not used again."""
+        """Count a call that raised `Deopt`; after several the kernel is not used again."""
         kernel = self.space["kernel"]
         if isinstance(error, TypeError) and not self.copies and kernel is not None:
             self.copies = True
@@ -406,6 +406,6 @@ def _with_copies(kernel: Run, *arguments: Any) -> Any:
 
 
 def kernels() -> Any:
-    """Return the module that imports Numba."""
+    """Import and return `srcad.backends.numba.kernels`, which needs Numba."""
     with importing:
         return importlib.import_module("srcad.backends.numba.kernels")

@@ -1,4 +1,4 @@
-"""The text of compiled loops run by Python, without Numba: what it computes, not how fast."""
+"""Generated loops run by Python instead of Numba, to test their results."""
 
 import math
 from collections.abc import Callable
@@ -68,7 +68,7 @@ FUNCTIONS = {
 
 
 def interpreted(function: Function) -> tuple[Callable[..., Any], str, list[Parameter]]:
-    """Return the kernel of a function as Python runs it, its text and its parameters."""
+    """Return the kernel of a function as a Python function, its code and its parameters."""
     prepared = fused_loops(function)
     loops = write(prepared, "kernel")
     space = dict(FUNCTIONS)

@@ -29,7 +29,7 @@ from tests.generator.program import program
 
 
 def outcome(seed: int, features: str, folder: Path, *, compiled: bool) -> tuple[str, str]:
-    """Return what became of a program, and why.
+    """Return the outcome of a program and its reason.
 
     It is ``right``, ``wrong``, not ``covered``, ``refused`` by srcad itself, or left to the NumPy
     code (``deopt``).

@@ -1,4 +1,4 @@
-"""The compiled backend as users ask for it: options, what falls back, and the cache on disk."""
+"""Options of the compiled backend, fallback to NumPy code, and the cache on disk."""
 
 import copy
 import importlib.util
