@@ -95,7 +95,7 @@ def write(prepared: Prepared, name: str) -> Loops:
     leaves = [
         writer.printer.expr(_expression(leaf)) for r in lowered.results for leaf in leaves_of(r)
     ]
-    writer.lines.append(f"    return {', '.join(leaves)}{',' if len(leaves) == 1 else ''}")
+    writer.lines.append(f"    return {', '.join(leaves)}")
     return Loops(name, "\n".join(writer.lines) + "\n", writer.line_map, prepared)
 
 
