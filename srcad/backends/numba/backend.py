@@ -23,6 +23,7 @@ from srcad.backends.numba.parallel import mark_parallel
 from srcad.backends.numba.printing import Writer, allocations
 from srcad.backends.numba.representations import Array, Items, Number, Rep
 from srcad.backends.numba.running import Switch, Wrapper, kernels, leaves_of
+from srcad.backends.numba.stores import without_useless_stores
 from srcad.backends.python.backend import load as load_numpy
 from srcad.backends.python.backend import write as write_numpy
 from srcad.ir.core import Function, Location
@@ -71,7 +72,9 @@ def fused_loops(function: Function, *, parallel: bool = False) -> Prepared:
     lowered.body = Fusion(groups).fused(lowered.body)
     without_unit_axes(lowered.body, b.storages)
     contract(lowered.body, b.storages)
-    inline(lowered.body, [_expression(leaf) for r in lowered.results for leaf in leaves_of(r)])
+    results = [_expression(leaf) for r in lowered.results for leaf in leaves_of(r)]
+    without_useless_stores(lowered.body, b.storages, groups, results)
+    inline(lowered.body, results)
     if parallel:
         mark_parallel(lowered.body, b.storages)
     if not any(map(leaves_of, lowered.results)):
@@ -95,7 +98,7 @@ def write(prepared: Prepared, name: str) -> Loops:
     leaves = [
         writer.printer.expr(_expression(leaf)) for r in lowered.results for leaf in leaves_of(r)
     ]
-    writer.lines.append(f"    return {', '.join(leaves)}{',' if len(leaves) == 1 else ''}")
+    writer.lines.append(f"    return {', '.join(leaves)}")
     return Loops(name, "\n".join(writer.lines) + "\n", writer.line_map, prepared)
 
 

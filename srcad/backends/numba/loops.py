@@ -305,6 +305,8 @@ class Region:
     """A loop or a conditional of the user's function: header lines, each with its body.
 
     `reads` are the integers and conditions that the headers name, `defines` the loop variables.
+    The variable of a loop takes the values from 0 to `trips` - 1, from the last one if it
+    `is_backward`; a ``while`` loop has neither.
     """
 
     parts: list[tuple[str, list[Node]]]
@@ -312,6 +314,8 @@ class Region:
     defines: tuple[str, ...] = ()
     where: Location | None = None
     is_loop: bool = False
+    trips: Affine | None = None
+    is_backward: bool = False
 
     def accesses(self) -> Iterator[Access]:
         """Yield the accesses inside, anywhere in the storages."""

@@ -787,10 +787,11 @@ class Lowering:
         if trips is None:
             b.emit(Region([("while True:", body)], (), (), op.where, is_loop=True))
             return done
-        header = f"for {count} in range({trips}):"
-        if isinstance(op, For) and op.backward:
-            header = f"for {count} in range({trips - ONE}, -1, -1):"
-        b.emit(Region([(header, body)], trips.names, (count,), op.where, is_loop=True))
+        backward = isinstance(op, For) and op.backward
+        span = f"{trips - ONE}, -1, -1" if backward else str(trips)
+        header = f"for {count} in range({span}):"
+        names = trips.names, (count,)
+        b.emit(Region([(header, body)], *names, op.where, True, trips, backward))
         return done
 
     def _trips(self, op: For) -> Affine:

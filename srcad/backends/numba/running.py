@@ -1,6 +1,7 @@
 """Calls of compiled functions: the wrapper of a kernel, and the NumPy code as fallback.
 
-A kernel takes arrays in C order and numbers, and returns numbers and arrays.  The wrapper is
+A kernel takes arrays in C order and numbers, and returns a number or array, or a tuple of several
+(a tuple of one would be unpacked at each call).  The wrapper is
 generated: it takes the arguments of the derivative, and makes its results::
 
     def grad_f(a0, a1):
@@ -112,7 +113,7 @@ class Wrapper:
             f"def {name}({arguments}):",
             f"    if {' and '.join(tests)}:",
             "        try:",
-            f"            {_targets(names)} = kernel({fetched})",
+            f"            {', '.join(names)} = kernel({fetched})",
             "        except refusals as error:",
             "            refused(error)",
             "        else:",
@@ -201,10 +202,6 @@ def leaves_of(rep: Rep) -> list[Rep]:
 
 def _tuple(items: Sequence[str]) -> str:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-
-
-def _targets(names: Sequence[str]) -> str:
-    return f"{names[0]}," if len(names) == 1 else ", ".join(names)
 
 
 # ------------------------------------------------------------------------- NumPy's settings

@@ -68,12 +68,20 @@ FUNCTIONS = {
 
 
 def interpreted(function: Function) -> tuple[Callable[..., Any], str, list[Parameter]]:
-    """Return the kernel of a function as a Python function, its code and its parameters."""
+    """Return the kernel of a function as a Python function, its code and its parameters.
+
+    The Python function returns a tuple of all results.
+    """
     prepared = fused_loops(function)
     loops = write(prepared, "kernel")
     space = dict(FUNCTIONS)
     exec(compile(loops.text, "<loops>", "exec"), space)
-    return space["kernel"], loops.text, prepared.lowered.parameters
+
+    def kernel(*args: Any) -> tuple[Any, ...]:
+        found = space["kernel"](*args)
+        return found if isinstance(found, tuple) else (found,)
+
+    return kernel, loops.text, prepared.lowered.parameters
 
 
 def leaves(tree: Any) -> list[np.ndarray]:
