@@ -102,7 +102,7 @@ def checked(
         returned = run()
         first_call = time.perf_counter() - start
         gradients = [np.array(g, dtype=float) for g in returned]
-        timed = Timed(run, _calls(run))
+        timed = Timed(run, calls_per_round(run))
     except Exception as error:  # an error is a cell of the table
         message = " ".join(str(error).split())
         return Result(failure=type(error).__name__, message=message), None, []
@@ -162,7 +162,7 @@ def interleave(
     return times
 
 
-def _calls(run: Run) -> int:
+def calls_per_round(run: Run) -> int:
     """How many calls take `SLICE` seconds; a slow call by chance must not decide."""
     shortest, began = float("inf"), time.perf_counter()
     while time.perf_counter() - began < SLICE:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from srcad.rules.conjugates import ORDER, conj, may_be_complex
-from srcad.rules.declare import adjoint
+from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.row import NoPartial
 from srcad.rules.shape import flattened, unflattened
 from srcad.rules.writes import add_at_repeated
@@ -18,12 +18,30 @@ def sort(y_bar, y, a, axis=-1, *, kind=None, stable=None):
     if may_be_complex(a):
         return ORDER
     if axis is None:
-        order = np.argsort(np.ravel(a), kind="stable")
-        return np.reshape(y_bar[np.argsort(order)], np.shape(a))
+        return np.reshape(unsorted(y_bar, np.ravel(a)), np.shape(a))
     if np.ndim(a) == 1:
-        return y_bar[np.argsort(np.argsort(a, kind="stable"))]
-    order = np.argsort(a, axis=axis, kind="stable")
+        return unsorted(y_bar, a)
+    order = stable_order(a, axis)
     return np.take_along_axis(y_bar, np.argsort(order, axis=axis), axis)
+
+
+def unsorted(y_bar, a):
+    """The entries of `y_bar` at the places that those of a sorted `a` come from."""
+    bar = np.zeros_like(y_bar)
+    bar[stable_order(a, -1)] = y_bar
+    return bar
+
+
+def stable_order(a, axis):
+    """``np.argsort(a, axis, kind="stable")``, which takes longer and is only needed for ties."""
+    order = np.argsort(a, axis=axis)
+    ordered = np.moveaxis(np.take_along_axis(a, order, axis), axis, -1)
+    if np.all(ordered[..., 1:] > ordered[..., :-1]):
+        return order
+    return np.argsort(a, axis=axis, kind="stable")
+
+
+nondifferentiable(stable_order, memory="fresh")
 
 
 @adjoint(
