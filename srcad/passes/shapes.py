@@ -22,12 +22,13 @@ f(g, a):
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 
 from srcad import runtime
 from srcad.ir.core import Arg, Call, Const, Value
-from srcad.passes.algebra import is_real
+from srcad.passes.algebra import is_certainly_array, is_real
 from srcad.passes.by_pattern import rewrites_by_pattern
 from srcad.passes.rewrites import number, rewrites
 from srcad.passes.rewriting import Rewriter, type_of
@@ -147,7 +148,11 @@ rewrites_by_pattern(
 # ------------------------------------------------------------------------------- sums, lengths
 @rewrites(np.sum)
 def sum_of_negatives(r: Rewriter, op: Call) -> Arg | None:
-    """Rewrite ``np.sum(-a)`` to ``-np.sum(a)``, ``np.sum(2 * a * b)`` to ``2 * np.sum(a * b)``."""
+    """Take factors out of a sum: ``np.sum(-a)`` is ``-np.sum(a)``.
+
+    Likewise ``np.sum(2 * a * b)`` is ``2 * np.sum(a * b)``, and ``np.sum(a / s)`` is
+    ``np.sum(a) / s`` for a number `s`.
+    """
     a = op.args[0]
     if len(op.args) != 1 or not {name for name, _ in op.kwargs} <= {"axis", "keepdims"}:
         return None
@@ -156,22 +161,48 @@ def sum_of_negatives(r: Rewriter, op: Call) -> Arg | None:
     negative = r.call_of(a, operator.neg)
     if negative is not None and is_real(a):
         return r.make(operator.neg, r.make(np.sum, *negative.args, **dict(op.kwargs)))
-    literal, rest = _without_literal(r, a)
-    if literal is None or not is_real(rest):
+    found = _without_number(r, a)
+    if found is None or not is_real(found[2]):
         return None
-    return r.make(operator.mul, literal, r.make(np.sum, rest, **dict(op.kwargs)))
+    target, factor, rest = found
+    total = r.make(np.sum, rest, **dict(op.kwargs))
+    is_quotient = target is operator.truediv
+    return r.make(target, total, factor) if is_quotient else r.make(target, factor, total)
 
 
-def _without_literal(r: Rewriter, a: Arg) -> tuple[Arg | None, Arg]:
-    """Return the literal factor of a product of the same shape, read once, and the rest."""
+def _without_number(r: Rewriter, a: Arg) -> tuple[Any, Arg, Arg] | None:
+    """Return a number in a product or quotient that is read once, how it enters, and the rest."""
     product = r.call_of(a, operator.mul, operator.truediv)
     if product is None or not r.is_used_once(a):
-        return None, a
+        return None
     first, last = product.args
-    if number(first) is not None:
-        return (first, last) if product.target is operator.mul else (None, a)
-    literal, rest = _without_literal(r, first)
-    return literal, a if literal is None else r.make(product.target, rest, last)
+    if product.target is operator.mul and _is_factor(first, last):
+        return operator.mul, first, last
+    if _is_factor(last, first):
+        return product.target, last, first
+    found = _without_number(r, first)
+    if found is not None:
+        target, factor, rest = found
+        return target, factor, r.make(product.target, rest, last)
+    found = _without_number(r, last) if product.target is operator.mul else None
+    if found is not None:
+        target, factor, rest = found
+        return target, factor, r.make(operator.mul, first, rest)
+    return None
+
+
+def _is_factor(factor: Arg, rest: Arg) -> bool:
+    """Return True if a number multiplies an array of its own precision at least."""
+    if number(factor) is not None:
+        return True
+    left, right = type_of(factor), type_of(rest)
+    if not isinstance(left, Numeric) or not isinstance(right, Numeric) or not left.is_scalar:
+        return False
+    return (
+        is_certainly_array(rest)
+        and right.dtype == np.dtype(np.float64)
+        and left.dtype == np.dtype(np.float64)
+    )
 
 
 rewrites_by_pattern(
