@@ -28,7 +28,7 @@ TOLERANCE = 2e-4
 # Options that say how many results there are, or which axes meet: they are known before the call.
 DECIDING = {
     (np.einsum, 0), (np.linalg.svd, 1), (np.linalg.svd, "full_matrices"),
-    (np.linalg.svd, "compute_uv"), (np.meshgrid, "indexing"),
+    (np.linalg.svd, "compute_uv"), (np.linalg.qr, 1), (np.linalg.qr, "mode"), (np.meshgrid, "indexing"),
 }  # fmt: skip
 
 

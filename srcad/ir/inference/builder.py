@@ -70,6 +70,10 @@ _BY_CONTENT = (
 )  # fmt: skip
 
 
+# Functions of `scipy.linalg` with results that are real or complex by the contents of the operands.
+_REAL_OR_COMPLEX = frozenset(
+    ("sqrtm", "logm", "signm", "fractional_matrix_power", "funm", "eig", "eigvals")
+)
 _PURE_MODULES = frozenset({"numpy", "math", "cmath", "_operator", "builtins"})
 
 
@@ -151,7 +155,10 @@ def may_run(target: Any) -> bool:
         return False
     if module.startswith(("srcad.rules.", "scipy.special.")):
         return True
-    if isinstance(target, types.MethodType) or module.startswith("scipy.stats."):
+    of_rules = module.startswith(("scipy.stats.", "scipy.linalg."))
+    if module.startswith("scipy.linalg.") and target.__name__ in _REAL_OR_COMPLEX:
+        return False
+    if isinstance(target, types.MethodType) or of_rules:
         return registry.lookup(target) is not None
     return module.partition(".")[0] in _PURE_MODULES or primitives.is_primitive(target)
 

@@ -87,6 +87,8 @@ def fallback(target: Any) -> Type:
         return NUMBER
     if module.startswith("scipy.stats.") and target.__name__ in _STATISTICS:
         return TupleOf((NUMBER,) * _STATISTICS[target.__name__])
+    if module.startswith("scipy.linalg.") and target.__name__ in ("cho_factor", "lu_factor"):
+        return TupleOf((NUMBER, NUMBER))
     if _is_always_complex(target):
         return Numeric(_ANY_COMPLEX, None, "array")
     if any(target is f for f in _SEQUENCES):
