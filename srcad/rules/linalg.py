@@ -75,6 +75,43 @@ def inv(y_bar, y, a):
 
 
 @adjoint(
+    np.linalg.tensorsolve,
+    samples=lambda f, array: [
+        f(array(2, 3, 6) + np.reshape(3 * np.eye(6), (2, 3, 6)), array(2, 3)),
+        f(array(2, 6, 3) + np.moveaxis(np.reshape(3 * np.eye(6), (2, 3, 6)), 1, 2), array(2, 3),
+          (1,))],
+)  # fmt: skip
+def tensorsolve(y_bar, y, a, b, axes=None):
+    """The axes of `b`, and the others of `a`, are one axis of a system."""
+    n = np.size(b)
+    if axes is None:
+        matrix = np.reshape(a, (n, n))
+        bar = np.linalg.solve(adjoined(matrix), np.ravel(y_bar))
+        a_bar = np.reshape(-np.outer(bar, conj(np.ravel(y))), np.shape(a))
+        return a_bar, np.reshape(bar, np.shape(b))
+    last = tuple(range(np.ndim(a) - len(axes), np.ndim(a)))
+    moved = np.moveaxis(a, axes, last)
+    bar = np.linalg.solve(adjoined(np.reshape(moved, (n, n))), np.ravel(y_bar))
+    a_bar = np.reshape(-np.outer(bar, conj(np.ravel(y))), np.shape(moved))
+    return np.moveaxis(a_bar, last, axes), np.reshape(bar, np.shape(b))
+
+
+@adjoint(
+    np.linalg.tensorinv,
+    samples=lambda f, array: [
+        f(array(2, 3, 6) + np.reshape(3 * np.eye(6), (2, 3, 6))),
+        f(array(4, 2, 2) + np.reshape(3 * np.eye(4), (4, 2, 2)), 1)],
+)  # fmt: skip
+def tensorinv(y_bar, y, a, ind=2):
+    """The first `ind` axes are the rows of a matrix."""
+    n = 1
+    for k in range(ind):
+        n = n * np.shape(a)[k]
+    turned = adjoined(np.reshape(y, (n, n)))
+    return np.reshape(-turned @ np.reshape(y_bar, (n, n)) @ turned, np.shape(a))
+
+
+@adjoint(
     np.linalg.pinv,
     samples=lambda f, m, t, square: [
         f(m), f(m.T), f(t), f(square(3), hermitian=True), f(m, 1e-9), f(m.T, rtol=1e-9)],
@@ -227,7 +264,8 @@ def of_logarithm(sign_bar, log_bar, sign):
 @adjoint(
     np.linalg.qr,
     samples=lambda f, m, t, square: [
-        f(m.T), f(m), f(square(3), "complete"), f(m.T, mode="r"), f(m, "r"), f(t), f(m, "complete")],
+        f(m.T), f(m), f(square(3), "complete"), f(m.T, mode="r"), f(m, "r"), f(t),
+        f(m, "complete")],
 )  # fmt: skip
 def qr(y_bar, y, a, mode="reduced"):
     """The signs are constant."""
@@ -413,6 +451,45 @@ def complex_triangle(bar, uplo):
     both = bar + adjoined(bar)
     folded = np.tril(both) if uplo == "L" else np.triu(both)
     return np.where(eye, np.real(bar), folded)
+
+
+@adjoint(
+    np.linalg.eigvals,
+    samples=lambda f, array, spd: [
+        f(array(4, 4)), f(spd(3, 3) + array(3, 3) / 9), f(array(2, 3, 3))],
+)  # fmt: skip
+def eigvals(y_bar, y, a):
+    """``v**-T w_bar v.T``: infinite or nan at a matrix without a basis of eigenvectors."""
+    v = np.linalg.eig(a)[1]
+    bar = np.linalg.solve(adjoined(v), scaled(y_bar, adjoined(v)))
+    return bar if may_be_complex(a) else np.real(bar)
+
+
+@adjoint(np.linalg.eig, samples=())
+def eig(y_bar, y, a):
+    """The results may be complex where the matrix is real.
+
+    The vectors have the length 1, and a phase that is no function of the matrix: what depends on it
+    raises.  Equal eigenvalues: nan where the cotangent of the vectors is used.
+
+    Source: Boeddeker, Hanebrink, Drude, Heymann and Haeb-Umbach (2017), *On the computation of
+    complex-valued gradients with application to statistically optimum beamforming*, section 4.
+    """
+    w, v = y
+    w_bar, v_bar = y_bar
+    if v_bar is None:
+        inner = scaled(w_bar, adjoined(v))
+    else:
+        eye = np.eye(np.shape(a)[-1], dtype=bool)
+        turn = adjoined(v) @ v_bar
+        turn = checked_phase(turn, np.imag(np.diagonal(turn, 0, -2, -1)))
+        along = np.real(np.diagonal(turn, 0, -2, -1))
+        middle = gaps(conj(w), eye) * (turn - adjoined(v) @ v * along[..., None, :])
+        if w_bar is not None:
+            middle = middle + w_bar[..., None] * eye
+        inner = middle @ adjoined(v)
+    bar = np.linalg.solve(adjoined(v), inner)
+    return bar if may_be_complex(a) else np.real(bar)
 
 
 @adjoint(np.linalg.svdvals, samples=lambda f, m: [f(m)])

@@ -26,7 +26,8 @@ _GAUSSIAN = (
     stats.invwishart,
 )  # fmt: skip
 SYMMETRISED = {
-    np.linalg.cholesky, linalg.cholesky, linalg.cho_factor, *(d.logpdf for d in _GAUSSIAN), *(d.pdf for d in _GAUSSIAN),
+    np.linalg.cholesky, linalg.cholesky, linalg.cho_factor,
+    *(d.logpdf for d in _GAUSSIAN), *(d.pdf for d in _GAUSSIAN),
     stats.multivariate_normal.entropy, linalg.solve_continuous_are, linalg.solve_discrete_are,
 }  # fmt: skip
 

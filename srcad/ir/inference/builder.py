@@ -44,7 +44,11 @@ from srcad.ir.inference.cases import of_any_lengths
 from srcad.ir.inference.elementwise import broadcast, elementwise_type
 from srcad.ir.inference.lengths import exact_type
 from srcad.ir.inference.probe import AXES, by_running, fallback, parameter_names
-from srcad.ir.library_operations import is_elementwise, is_ufunc_of_library
+from srcad.ir.library_operations import (
+    is_elementwise,
+    is_real_or_complex,
+    is_ufunc_of_library,
+)
 from srcad.ir.operations import operation_of
 from srcad.rules import registry
 from srcad.startup.identifiers import module_of
@@ -70,10 +74,6 @@ _BY_CONTENT = (
 )  # fmt: skip
 
 
-# Functions of `scipy.linalg` with results that are real or complex by the contents of the operands.
-_REAL_OR_COMPLEX = frozenset(
-    ("sqrtm", "logm", "signm", "fractional_matrix_power", "funm", "eig", "eigvals")
-)
 _PURE_MODULES = frozenset({"numpy", "math", "cmath", "_operator", "builtins"})
 
 
@@ -156,7 +156,7 @@ def may_run(target: Any) -> bool:
     if module.startswith(("srcad.rules.", "scipy.special.")):
         return True
     of_rules = module.startswith(("scipy.stats.", "scipy.linalg."))
-    if module.startswith("scipy.linalg.") and target.__name__ in _REAL_OR_COMPLEX:
+    if is_real_or_complex(target):
         return False
     if isinstance(target, types.MethodType) or of_rules:
         return registry.lookup(target) is not None

@@ -92,7 +92,7 @@ def lu(y_bar, y, a, permute_l=False, overwrite_a=False, check_finite=True, p_ind
 
 
 def lu_cotangent(lower, upper, lower_bar, upper_bar):
-    """The cotangent of ``lower @ upper``, of m rows and n columns, where `lower` has a unit diagonal.
+    """The cotangent of ``lower @ upper``, of m rows and n columns, with ones on the left diagonal.
 
     The first k rows and columns, with k the smaller of m and n, have the factors of a square
     matrix; those that go beyond them follow from these by one system.

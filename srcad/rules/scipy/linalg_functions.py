@@ -13,7 +13,7 @@ from scipy import linalg
 
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint
-from srcad.rules.linalg import adjoined
+from srcad.rules.linalg import adjoined, transposed
 from srcad.rules.row import NoPartial
 
 GENERAL_RICCATI = NoPartial("its rule is for the Riccati equation without e and s")
@@ -34,8 +34,10 @@ def corner(a):
 # ------------------------------------------------------------------------ exponentials
 @adjoint(linalg.expm, samples=lambda f, array: [f(array(3, 3)), f(array(2, 3, 3))])
 def expm(y_bar, y, A):
-    """Source: Al-Mohy and Higham (2009), *Computing the Frechet derivative of the matrix
-    exponential, with an application to condition number estimation*.
+    """The derivative at the transpose along the cotangent, which SciPy has a function for.
+
+    Source: Al-Mohy and Higham (2009), *Computing the Frechet derivative of the matrix exponential,
+    with an application to condition number estimation*.
     """
     bar = linalg.expm_frechet(adjoined(A), y_bar, compute_expm=False)
     return bar.astype(y.dtype, copy=False)
@@ -103,7 +105,8 @@ def signm(y_bar, y, A):
 
 @adjoint(linalg.logm, samples=lambda f, square, spd: [f(square(3)), f(spd(2, 2, 2))])
 def logm(y_bar, y, A):
-    return corner(linalg.logm(blocks(adjoined(A), y_bar)))
+    """Of real matrices, too, the result may be complex; see `fractional_matrix_power`."""
+    return conj(corner(linalg.logm(blocks(transposed(A), conj(y_bar)))))
 
 
 @adjoint(linalg.sqrtm, samples=lambda f, square, spd: [f(square(3)), f(spd(2, 2, 2))])
@@ -117,9 +120,13 @@ def sqrtm(y_bar, y, A):
     samples=lambda f, square: [f(square(3), 0.7), f(square(3), -1.3)],
 )
 def fractional_matrix_power(y_bar, y, A, t):
-    """The slope by `t` is ``logm(A) y``."""
-    A_bar = corner(linalg.fractional_matrix_power(blocks(adjoined(A), y_bar), t))
-    return A_bar, np.sum(y_bar * conj(linalg.logm(A) @ y))
+    """The slope by `t` is ``logm(A) y``.
+
+    The transpose and not the adjoint: at a negative eigenvalue the power is not the conjugate of
+    that at the conjugate.
+    """
+    A_bar = corner(linalg.fractional_matrix_power(blocks(transposed(A), conj(y_bar)), t))
+    return conj(A_bar), np.sum(y_bar * conj(linalg.logm(A) @ y))
 
 
 # ------------------------------------------------------------------------ equations

@@ -28,8 +28,8 @@ RAW = NoPartial("mode='raw' returns the reflectors of LAPACK; use mode='economic
     linalg.norm,
     samples=lambda f, v, m, t: [
         f(v), f(m), *[f(m, k) for k in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)],
-        *[f(v, k) for k in (1, 3, np.inf)], f(m, 2, keepdims=True), f(m, None, 0), f(m, 1, -1, True),
-        f(t, "fro", (1, 2))],
+        *[f(v, k) for k in (1, 3, np.inf)], f(m, 2, keepdims=True), f(m, None, 0),
+        f(m, 1, -1, True), f(t, "fro", (1, 2))],
 )  # fmt: skip
 def norm(y_bar, y, a, ord=None, axis=None, keepdims=False, check_finite=True):
     return norms.norm(y_bar, y, a, ord, axis, keepdims)

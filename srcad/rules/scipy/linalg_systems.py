@@ -176,7 +176,7 @@ STACK = NoPartial("the rule is for one matrix, not for a stack of them")
 
 
 def order_of_rows(piv, count):
-    """The order of `count` rows after row k was exchanged with row ``piv[k]``, for each k in turn."""
+    """The order of rows after row k was exchanged with row ``piv[k]``, for each k in turn."""
     order = np.arange(count)
     for k, other in enumerate(piv):
         order[k], order[other] = order[other], order[k]
