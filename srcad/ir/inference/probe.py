@@ -58,7 +58,7 @@ _ITEMS = (2, 4)  # of a list: no length above differs by 2, so none explains tha
 
 # What returns a tuple or a list, by its options or always.
 _SEQUENCES = (
-    np.linalg.svd, np.linalg.qr, np.linalg.lstsq, np.meshgrid, np.broadcast_arrays,
+    np.linalg.svd, np.linalg.qr, np.meshgrid, np.broadcast_arrays,
     np.unique_all, np.unique_counts, np.unique_inverse, np.histogram, np.nonzero, np.ix_, np.frexp,
     np.unravel_index,
 )  # fmt: skip
@@ -73,9 +73,12 @@ _COMPLEX = frozenset(
 _ANY_COMPLEX = np.dtype(complex)
 
 
+_PAIR = TupleOf((NUMBER, NUMBER))
+_LSTSQ = TupleOf((NUMBER, NUMBER, NUMBER, NUMBER))
 # The results of functions of `scipy.linalg` that raise for stand-ins, or are not run on them.
 _OF_LINALG: dict[str, Type] = {
-    **dict.fromkeys(("cho_factor", "lu_factor"), TupleOf((NUMBER, NUMBER))),
+    **dict.fromkeys(("cho_factor", "lu_factor"), _PAIR),
+    "lstsq": _LSTSQ,
     **dict.fromkeys(("sqrtm", "logm", "signm", "fractional_matrix_power"), NUMBER),
     **dict.fromkeys(("solve", "inv", "solve_triangular", "cho_solve", "lu_solve"), NUMBER),
     **dict.fromkeys(("det", "cholesky", "norm", "expm", "solve_banded"), NUMBER),
@@ -95,8 +98,8 @@ def fallback(target: Any) -> Type:
     module = getattr(target, "__module__", None) or ""
     if module == "math":
         return FLOAT
-    if is_pair(target):
-        return TupleOf((NUMBER, NUMBER))
+    if is_pair(target) or target is np.linalg.lstsq:
+        return _PAIR if is_pair(target) else _LSTSQ
     if module.startswith("scipy.linalg.") and registry.lookup(target) is not None:
         return _OF_LINALG.get(target.__name__, OPAQUE)
     if module.startswith("scipy.stats.") and isinstance(target, MethodType):
