@@ -143,7 +143,7 @@ def pinv_cotangent(y_bar, y, a):
 )  # fmt: skip
 def lstsq(y_bar, y, a, b, rcond=None):
     """At matrices with a rank that does not change nearby; `rcond` decides the rank."""
-    return least_squares(y_bar, y, a, b, np.linalg.pinv(a, rtol=rcond))
+    return least_squares(y_bar, y, a, b, np.linalg.pinv(np.asarray(a, y[0].dtype), rtol=rcond))
 
 
 def least_squares(y_bar, y, a, b, inverse):
@@ -176,7 +176,7 @@ def least_squares(y_bar, y, a, b, inverse):
 
 def outer(left, right):
     """``left right.T`` of two vectors, or of two matrices."""
-    return np.outer(left, conj(right)) if np.ndim(left) == 1 else left @ adjoined(right)
+    return np.outer(left, conj(right)) if np.ndim(right) == 1 else left @ adjoined(right)
 
 
 @adjoint(
