@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import string
+import sys
 from typing import Any, NoReturn
 
 import numpy as np
@@ -66,6 +68,17 @@ for _function in _DECIDING:
     _require_static(_function)
 for (_module, _name), _options in _DECIDING_OF_SCIPY.items():
     _require_static_of_scipy(_module, _name, _options)
+
+
+@means_in("scipy.linalg._decomp_cholesky", "cho_factor")
+def cho_factor(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``scipy.linalg.cho_factor``: its second result is the option `lower`."""
+    lower = args[1] if len(args) > 1 else kwargs.get("lower", Constant(False))
+    if not isinstance(lower, Constant) or not state.is_active(*args, *kwargs.values()):
+        return None
+    function = sys.modules["scipy.linalg._decomp_cholesky"].cho_factor
+    pair = state.emit(function, *args, kwargs=kwargs)
+    return TupleValue((state.box(state.emit(operator.getitem, pair, Constant(0))), lower))
 
 
 @means(np.einsum)

@@ -88,7 +88,7 @@ def lu(y_bar, y, a, permute_l=False, overwrite_a=False, check_finite=True, p_ind
     bar = lu_cotangent(y[1], y[2], y_bar[1], y_bar[2])
     if not p_indices:
         return y[0] @ bar
-    return bar[y[0]] if np.ndim(a) == 2 else np.take_along_axis(bar, y[0][..., None], -2)
+    return bar[y[0]] if np.ndim(a) == 2 else np.eye(np.shape(a)[-2], dtype=bar.dtype)[y[0]] @ bar
 
 
 def lu_cotangent(lower, upper, lower_bar, upper_bar):

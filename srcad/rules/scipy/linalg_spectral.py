@@ -201,19 +201,18 @@ def qr(
             return None
         q = linalg.qr(a, mode="economic", pivoting=pivoting)[0]
         bar = qr_cotangent(None, y_bar[0][..., :k, :], q, y[0][..., :k, :])
-        return in_order(bar, y[1]) if pivoting else bar
+        return in_order(bar, y[1], a) if pivoting else bar
     if mode == "full" and np.shape(a)[-2] > k:
         if y_bar[0] is not None:
             return FULL_MODE
         bar = qr_cotangent(None, y_bar[1][..., :k, :], y[0][..., :k], y[1][..., :k, :])
     else:
         bar = qr_cotangent(y_bar[0], y_bar[1], y[0], y[1])
-    return in_order(bar, y[2]) if pivoting else bar
+    return in_order(bar, y[2], a) if pivoting else bar
 
 
-def in_order(bar, places):
+def in_order(bar, places, a):
     """The columns put back into the order before pivoting."""
-    back = np.argsort(places, -1)
-    if np.ndim(bar) == 2:
-        return bar[:, back]
-    return np.take_along_axis(bar, back[..., None, :], -1)
+    if np.ndim(a) == 2:
+        return bar[:, np.argsort(places)]
+    return bar @ np.eye(np.shape(a)[-1], dtype=bar.dtype)[places]
