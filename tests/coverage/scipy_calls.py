@@ -55,7 +55,7 @@ CALLS: dict[str, str] = {
     "scipy.linalg.solve_lyapunov": "scipy.linalg.solve_lyapunov(a, s)",
     "scipy.linalg.solve_discrete_lyapunov": "scipy.linalg.solve_discrete_lyapunov(a / 4, s)",
     "scipy.linalg.solve_continuous_are":
-        "scipy.linalg.solve_continuous_are(a - 4 * np.eye(3), n[:3, :2], s + s.T, (s + s.T)[:2, :2])",
+        "scipy.linalg.solve_continuous_are(a - 4 * np.eye(3), n[:3, :2], s + s.T, np.eye(2))",
     "scipy.linalg.solve_discrete_are":
         "scipy.linalg.solve_discrete_are(a / 4, n[:3, :2], s + s.T, (s + s.T)[:2, :2])",
     "scipy.linalg.block_diag": "scipy.linalg.block_diag(m, n, w)",
