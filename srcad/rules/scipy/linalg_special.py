@@ -34,6 +34,8 @@ def antidiagonal_sums(a):
     starts one place further to the right.
     """
     m, n = np.shape(a)
+    if m == 0:
+        return np.zeros_like(a, shape=(0,))
     padded = np.concatenate((a, np.zeros_like(a, shape=(m, m))), 1)
     return np.sum(np.reshape(np.ravel(padded)[: m * (m + n - 1)], (m, m + n - 1)), axis=0)
 
@@ -196,4 +198,4 @@ def lstsq(
         return OVERWRITES, OVERWRITES
     if np.ndim(a) > 2 or np.ndim(b) > 2:
         return STACK, STACK
-    return least_squares(y_bar, y, a, b, linalg.pinv(a, rtol=cond))
+    return least_squares(y_bar, y, a, b, np.linalg.pinv(np.asarray(a, y[0].dtype), rtol=cond))
