@@ -180,6 +180,7 @@ _rows(Operation(called="trips", owed=None), range)
 
 # --------------------------------------------------------------------------------- our helpers
 _rows(Operation(result=types_of.unbroadcast, asks_of=1, flows=(0,)), runtime.unbroadcast)
+_rows(Operation(result=types_of.unbroadcast, flows=(0,)), runtime.checked_rows)
 _rows(Operation(memory=Fresh(), asks_of=0, asks_for="likeness", flows=()), runtime.zero_cotangent)
 _rows(Operation(memory=Fresh(), flows=(0,)), runtime.converted_like)
 _rows(Operation(asks_of=1, asks_for="likeness", flows=(0,)), runtime.or_zeros)

@@ -100,6 +100,15 @@ def test_option_refused(f, text):
         srcad.grad(f)(A + A.T)
 
 
+@pytest.mark.parametrize("shape", [(3,), (3, 2)])
+def test_division_by_matrix_of_one_entry_refused(shape):
+    def f(a, b):
+        return np.sum(linalg.solve(a, b))
+
+    with pytest.raises(srcad.errors.UnsupportedTypeError, match="write the division"):
+        srcad.grad(f)(np.array([[2.0]]), np.ones(shape))
+
+
 def likelihood(a, b):
     factor = linalg.cho_factor(a @ a.T, lower=True)
     return 0.5 * b @ linalg.cho_solve(factor, b) + np.sum(np.log(np.diag(factor[0])))

@@ -14,7 +14,7 @@ from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.linalg import adjoined, per_matrix, triangle
 from srcad.rules.linalg import cofactors as _cofactors
 from srcad.rules.row import NoPartial
-from srcad.runtime import unbroadcast
+from srcad.runtime import checked_rows, unbroadcast
 
 OVERWRITES = NoPartial(
     "overwrite_a=True and the like let SciPy write into the arguments; leave them out"
@@ -85,7 +85,7 @@ def solve(
         bar = linalg.solve(a, g, lower=lower, assume_a=assume_a, transposed=not transposed)
         bar = vectors(bar, a, b)
     a_bar = products(-y, bar, a, b) if transposed else products(-bar, y, a, b)
-    return part_read(a_bar, assume_a, lower), unbroadcast(bar, b)
+    return checked_rows(part_read(a_bar, assume_a, lower), a, b), unbroadcast(bar, b)
 
 
 @adjoint(
