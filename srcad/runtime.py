@@ -358,6 +358,20 @@ def checked_phase(bar: Any, change: Any) -> Any:
     return bar
 
 
+def checked_rows(bar: Any, a: Any, b: Any) -> Any:
+    """Return the cotangent of the matrix of a system, if the right-hand side has as many rows.
+
+    SciPy divides by a matrix of shape (1, 1) where the right-hand side has more.
+    """
+    if np.shape(a)[-1] != np.shape(b)[-1 if np.ndim(b) == 1 else -2]:
+        raise UnsupportedTypeError(
+            f"a matrix of shape {np.shape(a)} meets a right-hand side of shape {np.shape(b)}",
+            why="SciPy divides by the only entry; the rule is for systems of as many rows.",
+            help="write the division:  b / a[0, 0]",
+        )
+    return bar
+
+
 def check_numeric(value: Any, *, sparse: bool = False) -> None:
     """Refuse an operand that does arithmetic in a way of its own; a `sparse` matrix has a ``@``."""
     cls = type(value)

@@ -43,7 +43,7 @@ from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf
 
 # Helpers that return their first argument, or something new.
-_FIRST_ONLY = frozenset({runtime.unbroadcast, runtime.or_zeros})
+_FIRST_ONLY = frozenset({runtime.unbroadcast, runtime.checked_rows, runtime.or_zeros})
 _HELPERS = runtime.__name__
 _NUMBERS = frozenset({float, int, bool, complex, len, str})
 Node = tuple[Any, str]

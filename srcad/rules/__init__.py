@@ -56,6 +56,7 @@ __all__ = [
     "version",
 ]
 
+add_file("scipy.linalg")
 add_file("scipy.special")
 add_file("scipy.stats")
 

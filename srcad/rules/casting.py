@@ -12,6 +12,7 @@ from srcad.runtime import (
     checked_cotangent,
     checked_numeric,
     checked_phase,
+    checked_rows,
     converted_like,
     real_part_like,
     rounded_as_in_place,
@@ -128,6 +129,11 @@ def as_its_part(y_bar, bar, x):
 @linear(checked_phase, memory="shared", samples=())
 def as_checked(y_bar, bar, change):
     return y_bar, None
+
+
+@linear(checked_rows, memory="shared", samples=())
+def as_of_a_system(y_bar, bar, a, b):
+    return y_bar, None, None
 
 
 @linear(as_kept_in, memory="shared", samples=())

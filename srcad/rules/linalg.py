@@ -16,6 +16,11 @@ FULL_MATRICES = NoPartial(
     "the full bases of np.linalg.svd are not unique; pass full_matrices=False"
 )
 
+COMPLETE = NoPartial(
+    "the last columns of a complete q are not unique; take mode='reduced', or r alone"
+)
+MODES = NoPartial("its rule is for mode='reduced', 'complete' and 'r'")
+
 
 def transposed(a):
     """Every matrix of a stack, transposed."""
@@ -69,16 +74,109 @@ def inv(y_bar, y, a):
     return -adjoined(y) @ y_bar @ adjoined(y)
 
 
-@adjoint(np.linalg.pinv, samples=lambda f, m, t: [f(m), f(m.T), f(t)])
-def pinv(y_bar, y, a, *, hermitian=False):
-    """At matrices with a rank that does not change nearby.
+@adjoint(
+    np.linalg.tensorsolve,
+    samples=lambda f, array: [
+        f(array(2, 3, 6) + np.reshape(3 * np.eye(6), (2, 3, 6)), array(2, 3)),
+        f(array(2, 6, 3) + np.moveaxis(np.reshape(3 * np.eye(6), (2, 3, 6)), 1, 2), array(2, 3),
+          (1,))],
+)  # fmt: skip
+def tensorsolve(y_bar, y, a, b, axes=None):
+    """The axes of `b`, and the others of `a`, are one axis of a system."""
+    n = np.size(b)
+    if axes is None:
+        matrix = np.reshape(a, (n, n))
+        bar = np.linalg.solve(adjoined(matrix), np.ravel(y_bar))
+        a_bar = np.reshape(-np.outer(bar, conj(np.ravel(y))), np.shape(a))
+        return a_bar, np.reshape(bar, np.shape(b))
+    last = tuple(range(np.ndim(a) - len(axes), np.ndim(a)))
+    moved = np.moveaxis(a, axes, last)
+    bar = np.linalg.solve(adjoined(np.reshape(moved, (n, n))), np.ravel(y_bar))
+    a_bar = np.reshape(-np.outer(bar, conj(np.ravel(y))), np.shape(moved))
+    return np.moveaxis(a_bar, last, axes), np.reshape(bar, np.shape(b))
 
-    Source: Golub and Pereyra (1973), *The differentiation of pseudo-inverses*.
+
+@adjoint(
+    np.linalg.tensorinv,
+    samples=lambda f, array: [
+        f(array(2, 3, 6) + np.reshape(3 * np.eye(6), (2, 3, 6))),
+        f(array(4, 2, 2) + np.reshape(3 * np.eye(4), (4, 2, 2)), 1)],
+)  # fmt: skip
+def tensorinv(y_bar, y, a, ind=2):
+    """The first `ind` axes are the rows of a matrix."""
+    n = 1
+    for k in range(ind):
+        n = n * np.shape(a)[k]
+    turned = adjoined(np.reshape(y, (n, n)))
+    return np.reshape(-turned @ np.reshape(y_bar, (n, n)) @ turned, np.shape(a))
+
+
+@adjoint(
+    np.linalg.pinv,
+    samples=lambda f, m, t, square: [
+        f(m), f(m.T), f(t), f(square(3), hermitian=True), f(m, 1e-9), f(m.T, rtol=1e-9)],
+)  # fmt: skip
+def pinv(y_bar, y, a, rcond=None, hermitian=False, *, rtol=None):
+    """At matrices with a rank that does not change nearby; `rcond` and `rtol` decide the rank.
+
+    Of a symmetric matrix NumPy reads the lower triangle only.
     """
+    if not hermitian:
+        return pinv_cotangent(y_bar, y, a)
+    lower = np.tril(a, -1)
+    full = np.tril(a) + adjoined(lower)
+    return triangle(pinv_cotangent(y_bar, y, full), "L")
+
+
+def pinv_cotangent(y_bar, y, a):
+    """Source: Golub and Pereyra (1973), *The differentiation of pseudo-inverses*."""
     y_t, g_t = adjoined(y), adjoined(y_bar)
     left = g_t - (a @ y) @ g_t
     right = g_t - g_t @ (y @ a)
     return -y_t @ y_bar @ y_t + left @ y @ y_t + y_t @ y @ right
+
+
+@adjoint(
+    np.linalg.lstsq,
+    samples=lambda f, v, m, w, array: [
+        f(m.T, v), f(m.T, array(4, 2)), f(m, w), f(m.T, v, 1e-9)],
+)  # fmt: skip
+def lstsq(y_bar, y, a, b, rcond=None):
+    """At matrices with a rank that does not change nearby; `rcond` decides the rank."""
+    return least_squares(y_bar, y, a, b, np.linalg.pinv(np.asarray(a, y[0].dtype), rtol=rcond))
+
+
+def least_squares(y_bar, y, a, b, inverse):
+    """The cotangents of the solution, its squared residuals, and the singular values.
+
+    With ``x = inverse b``, ``r = b - a x`` and ``z = inverse.T x_bar``: ``b_bar = z`` and
+    ``a_bar = -z x.T + r (inverse z).T + inverse.T x (x_bar - a.T z).T``.  There are no residuals if
+    the columns of `a` depend on each other.
+
+    Source: Golub and Pereyra (1973), *The differentiation of pseudo-inverses*.
+    """
+    x_bar, squares_bar, _, s_bar = y_bar
+    x = y[0]
+    r = b - a @ x
+    a_bar, b_bar = None, None
+    if x_bar is not None:
+        z = adjoined(inverse) @ x_bar
+        a_bar = outer(-z, x) + outer(r, inverse @ z)
+        a_bar = a_bar + outer(adjoined(inverse) @ x, x_bar - adjoined(a) @ z)
+        b_bar = z
+    if squares_bar is not None and np.size(y[1]) > 0:
+        of_r = 2 * r * squares_bar
+        a_bar = -outer(of_r, x) if a_bar is None else a_bar - outer(of_r, x)
+        b_bar = of_r if b_bar is None else b_bar + of_r
+    if s_bar is not None:
+        of_s = svdvals(s_bar, y[3], a)
+        a_bar = of_s if a_bar is None else a_bar + of_s
+    return a_bar, b_bar
+
+
+def outer(left, right):
+    """``left right.T`` of two vectors, or of two matrices."""
+    return np.outer(left, conj(right)) if np.ndim(right) == 1 else left @ adjoined(right)
 
 
 @adjoint(
@@ -164,6 +262,64 @@ def of_logarithm(sign_bar, log_bar, sign):
 
 # ------------------------------------------------------------------------ factorisations
 @adjoint(
+    np.linalg.qr,
+    samples=lambda f, m, t, square: [
+        f(m.T), f(m), f(square(3), "complete"), f(m.T, mode="r"), f(m, "r"), f(t),
+        f(m, "complete")],
+)  # fmt: skip
+def qr(y_bar, y, a, mode="reduced"):
+    """The signs are constant."""
+    if mode in ("raw", "economic", "full", "f", "e"):
+        return MODES
+    if mode == "r":
+        return qr_cotangent(None, y_bar, np.linalg.qr(a)[0], y)
+    if mode == "complete" and np.shape(a)[-2] > np.shape(a)[-1]:
+        if y_bar[0] is not None:
+            return COMPLETE
+        n = np.shape(a)[-1]
+        return qr_cotangent(None, y_bar[1][..., :n, :], y[0][..., :n], y[1][..., :n, :])
+    return qr_cotangent(y_bar[0], y_bar[1], y[0], y[1])
+
+
+def qr_cotangent(q_bar, r_bar, q, r):
+    """The cotangent of ``q @ r``, of m rows and n columns, with k columns in `q`.
+
+    A matrix with more columns than rows is ``q [r1 r2]`` with square `r1`.  The cotangent of its
+    right part is ``q r2_bar``, and ``a2 r2_bar.T`` is added to `q_bar`.
+
+    Sources: Walter and Lehmann (2012), *Algorithmic differentiation of linear algebra functions
+    with application in optimum experimental design*; Roberts and Roberts (2020), *QR and LQ
+    decomposition matrix backpropagation algorithms for square, wide, and deep matrices*.
+    """
+    k = np.shape(q)[-1]
+    if np.shape(r)[-1] <= k:
+        return thin_cotangent(q_bar, r_bar, q, r)
+    if r_bar is None:
+        first_bar = thin_cotangent(q_bar, None, q, r[..., :, :k])
+        return np.concatenate((first_bar, np.zeros_like(q @ r[..., :, k:])), -1)
+    right = r_bar[..., :, k:]
+    from_right = q @ (r[..., :, k:] @ adjoined(right))
+    full_bar = from_right if q_bar is None else q_bar + from_right
+    first_bar = thin_cotangent(full_bar, r_bar[..., :, :k], q, r[..., :, :k])
+    return np.concatenate((first_bar, q @ right), -1)
+
+
+def thin_cotangent(q_bar, r_bar, q, r):
+    """The cotangent of ``q @ r`` with square `r`: nan or infinite if a diagonal entry is 0."""
+    if q_bar is None:
+        turn = r_bar @ adjoined(r)
+    elif r_bar is None:
+        turn = -adjoined(q) @ q_bar
+    else:
+        turn = r_bar @ adjoined(r) - adjoined(q) @ q_bar
+    inner = np.triu(turn) + adjoined(np.triu(turn, 1))
+    if may_be_complex(q):
+        inner = np.where(np.eye(np.shape(r)[-1], dtype=bool), np.real(inner), inner)
+    bar = q @ inner if q_bar is None else q_bar + q @ inner
+    return bar @ lower_inverse(adjoined(r))
+
+
+@adjoint(
     np.linalg.cholesky,
     samples=lambda f, spd: [f(spd(3, 3)), f(spd(2, 3, 3)), f(spd(3, 3), upper=True)],
 )
@@ -173,7 +329,13 @@ def cholesky(y_bar, y, a, *, upper=False):
     Products with the inverse are less work than systems, which NumPy solves as if `l` were full.
     Source: Murray (2016), *Differentiation of the Cholesky decomposition*, equation 10.
     """
-    lower, lower_bar = (adjoined(y), adjoined(y_bar)) if upper else (y, y_bar)
+    if upper:
+        return cholesky_cotangent(adjoined(y), adjoined(y_bar))
+    return cholesky_cotangent(y, y_bar)
+
+
+def cholesky_cotangent(lower, lower_bar):
+    """The cotangent of ``lower @ lower.T`` for that of the triangle."""
     inverse = lower_inverse(lower)
     bar = adjoined(inverse) @ half_triangle(adjoined(lower) @ lower_bar) @ inverse
     return (bar + adjoined(bar)) / 2
@@ -289,6 +451,45 @@ def complex_triangle(bar, uplo):
     both = bar + adjoined(bar)
     folded = np.tril(both) if uplo == "L" else np.triu(both)
     return np.where(eye, np.real(bar), folded)
+
+
+@adjoint(
+    np.linalg.eigvals,
+    samples=lambda f, array, spd: [
+        f(array(4, 4)), f(spd(3, 3) + array(3, 3) / 9), f(array(2, 3, 3))],
+)  # fmt: skip
+def eigvals(y_bar, y, a):
+    """``v**-T w_bar v.T``: infinite or nan at a matrix without a basis of eigenvectors."""
+    v = np.linalg.eig(a)[1]
+    bar = np.linalg.solve(adjoined(v), scaled(y_bar, adjoined(v)))
+    return bar if may_be_complex(a) else np.real(bar)
+
+
+@adjoint(np.linalg.eig, samples=())
+def eig(y_bar, y, a):
+    """The results may be complex where the matrix is real.
+
+    The vectors have the length 1, and a phase that is no function of the matrix: what depends on it
+    raises.  Equal eigenvalues: nan where the cotangent of the vectors is used.
+
+    Source: Boeddeker, Hanebrink, Drude, Heymann and Haeb-Umbach (2017), *On the computation of
+    complex-valued gradients with application to statistically optimum beamforming*, section 4.
+    """
+    w, v = y
+    w_bar, v_bar = y_bar
+    if v_bar is None:
+        inner = scaled(w_bar, adjoined(v))
+    else:
+        eye = np.eye(np.shape(a)[-1], dtype=bool)
+        turn = adjoined(v) @ v_bar
+        turn = checked_phase(turn, np.imag(np.diagonal(turn, 0, -2, -1)))
+        along = np.real(np.diagonal(turn, 0, -2, -1))
+        middle = gaps(conj(w), eye) * (turn - adjoined(v) @ v * along[..., None, :])
+        if w_bar is not None:
+            middle = middle + w_bar[..., None] * eye
+        inner = middle @ adjoined(v)
+    bar = np.linalg.solve(adjoined(v), inner)
+    return bar if may_be_complex(a) else np.real(bar)
 
 
 @adjoint(np.linalg.svdvals, samples=lambda f, m: [f(m)])

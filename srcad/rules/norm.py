@@ -6,7 +6,7 @@ A norm that is 0 has the derivative 0; entries that tie for a maximum share it e
 import numpy as np
 
 from srcad.rules.declare import adjoint
-from srcad.rules.linalg import scaled
+from srcad.rules.linalg import scaled, transposed
 from srcad.rules.reduction import kept, shared
 
 
@@ -47,6 +47,34 @@ def vector_norm(y_bar, y, x, *, axis=None, keepdims=False, ord=2):
 @adjoint(np.linalg.matrix_norm, samples=lambda f, t: [f(t, ord="nuc"), f(t, keepdims=True)])
 def matrix_norm(y_bar, y, x, *, keepdims=False, ord="fro"):
     return matrix(y_bar, y, x, ord, (-2, -1), keepdims)
+
+
+@adjoint(
+    np.linalg.cond,
+    samples=lambda f, m, array, square: [
+        f(square(3)), f(m), f(m.T, -2), f(array(2, 3, 4)), f(square(3), "fro"), f(square(3), 2),
+        f(square(3), "nuc"), f(square(3), 1), f(square(3), -1), f(square(3), np.inf),
+        f(square(3), -np.inf), f(array(2, 3, 3) + 3 * np.eye(3), 1)],
+)  # fmt: skip
+def cond(y_bar, y, x, p=None):
+    """The ratio of the extreme singular values, or the product of the norms of `x` and its inverse.
+
+    A matrix with a condition number of 1 by all of its singular values has the derivative 0.
+    """
+    if p is None or p in (2, -2):
+        u, s, vh = np.linalg.svd(x, full_matrices=False)
+        places = np.arange(np.shape(s)[-1])
+        first, last = places == 0, places == np.shape(s)[-1] - 1
+        g, ratio = np.expand_dims(y_bar, -1), np.expand_dims(y, -1)
+        if p == -2:
+            return u @ scaled(g / s[..., :1] * (last - ratio * first), vh)
+        return u @ scaled(g / s[..., -1:] * (first - ratio * last), vh)
+    inverse = np.linalg.inv(x)
+    size = np.linalg.norm(x, p, (-2, -1))
+    other = np.linalg.norm(inverse, p, (-2, -1))
+    turned = transposed(inverse)
+    of_inverse = matrix(y_bar * size, other, inverse, p, (-2, -1), False)
+    return matrix(y_bar * other, size, x, p, (-2, -1), False) - turned @ of_inverse @ turned
 
 
 def vector(y_bar, y, x, ord, axis, keepdims):

@@ -9,7 +9,7 @@ import operator
 import numpy as np
 
 from srcad.rules.conjugates import conj
-from srcad.rules.declare import bilinear
+from srcad.rules.declare import adjoint, bilinear
 from srcad.rules.registry import is_known, static
 from srcad.rules.shape import ones, span
 from srcad.runtime import unbroadcast
@@ -130,6 +130,49 @@ def vdot(y_bar, a, b):
     if np.ndim(a) == 1 and np.ndim(b) == 1:
         return conj(y_bar) * b, y_bar * a
     return conj(y_bar) * np.reshape(b, np.shape(a)), y_bar * np.reshape(a, np.shape(b))
+
+
+@adjoint(
+    np.linalg.multi_dot, takes_lists=True,
+    samples=lambda f, v, w, m, array: [
+        f([m, array(4, 2)]), f([m, array(4, 2), array(2, 5)]), f([w, m, array(4, 2)]),
+        f((m, array(4, 2), array(2))), f([w, m, v]), f([v, array(4)])],
+)  # fmt: skip
+def multi_dot(y_bar, y, arrays):
+    """The cotangent of each matrix is the product of the others' transposes, with `y_bar` between.
+
+    The first array may be a row and the last one a column: a vector.
+    """
+    count = len(arrays)
+    turned = []
+    for k in range(count):
+        a = conj(arrays[k])
+        if np.ndim(a) > 1:
+            turned.append(a.T)
+        else:
+            turned.append(a[:, None] if k == 0 else a[None])
+    g = np.reshape(y_bar, (np.shape(turned[0])[1], np.shape(turned[-1])[0]))
+    bars = []
+    for k in range(count):
+        factors = [*turned[:k][::-1], g, *turned[k + 1 :][::-1]]
+        bars.append(np.reshape(np.linalg.multi_dot(factors), np.shape(arrays[k])))
+    return bars
+
+
+if hasattr(np, "matvec"):  # NumPy 2.2
+
+    @bilinear(np.matvec, samples=lambda f, v, m, t, array: [f(m, v), f(t, array(2, 1, 4)), f(t, v)])
+    def matvec(y_bar, x1, x2):
+        """Matrices times vectors on the last axis; the axes before them broadcast."""
+        x1_bar = y_bar[..., None] * conj(x2)[..., None, :]
+        x2_bar = np.matvec(np.swapaxes(conj(x1), -1, -2), y_bar)
+        return unbroadcast(x1_bar, x1), unbroadcast(x2_bar, x2)
+
+    @bilinear(np.vecmat, samples=lambda f, w, m, t, array: [f(w, m), f(array(2, 3), t), f(w, t)])
+    def vecmat(y_bar, x1, x2):
+        """Conjugated vectors on the last axis times matrices; the axes before them broadcast."""
+        x2_bar = x1[..., None] * y_bar[..., None, :]
+        return unbroadcast(np.matvec(x2, conj(y_bar)), x1), unbroadcast(x2_bar, x2)
 
 
 @bilinear(np.linalg.vecdot, samples=lambda f, m, array: [f(m, array(3, 1), axis=0), f(m, m)])

@@ -215,4 +215,13 @@ def qualified_name(target: Any) -> str:
     name = printable(getattr(target, "__qualname__", None) or label(target))
     if not isinstance(module, str) or module == "builtins":
         return name
-    return f"{'operator' if module == '_operator' else printable(module)}.{name}"
+    if module == "_operator":
+        return f"operator.{name}"
+    return f"{printable(_public_module(module, name, target))}.{name}"
+
+
+def _public_module(module: str, name: str, target: Any) -> str:
+    """The package that gives users a function of one of its private modules."""
+    public = module.partition("._")[0]
+    namespace = vars(sys.modules[public]) if public in sys.modules else {}
+    return public if namespace.get(name) is target else module

@@ -138,6 +138,9 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.lpmv/?/integers 0/forward",
     ),
     "SciPy computes kerp with 7 digits": ("np.kerp/elements/int8 array/reverse",),
+    "SciPy solves systems of no unknowns for a right-hand side of any length": (
+        "lstsq/[023]/size 0, last axis/*",
+    ),
     "NumPy stretches one interval over several points": ("np.trapezoid/7/leading axis/*",),
 }  # fmt: skip
 

@@ -11,8 +11,9 @@ import types
 import zlib
 
 import numpy as np
-from scipy import stats
+from scipy import linalg, stats
 
+import srcad.rules.scipy.linalg
 import srcad.rules.scipy.multivariate
 import srcad.rules.scipy.special
 import srcad.rules.scipy.stats  # noqa: F401 - its rows, too
@@ -25,8 +26,9 @@ _GAUSSIAN = (
     stats.invwishart,
 )  # fmt: skip
 SYMMETRISED = {
-    np.linalg.cholesky, *(d.logpdf for d in _GAUSSIAN), *(d.pdf for d in _GAUSSIAN),
-    stats.multivariate_normal.entropy,
+    np.linalg.cholesky, linalg.cholesky, linalg.cho_factor,
+    *(d.logpdf for d in _GAUSSIAN), *(d.pdf for d in _GAUSSIAN),
+    stats.multivariate_normal.entropy, linalg.solve_continuous_are, linalg.solve_discrete_are,
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import linalg
 
 import srcad
 from srcad.rules import lookup
@@ -28,7 +29,12 @@ TOLERANCE = 2e-4
 # Options that say how many results there are, or which axes meet: they are known before the call.
 DECIDING = {
     (np.einsum, 0), (np.linalg.svd, 1), (np.linalg.svd, "full_matrices"),
-    (np.linalg.svd, "compute_uv"), (np.meshgrid, "indexing"),
+    (np.linalg.svd, "compute_uv"), (np.linalg.qr, 1), (np.linalg.qr, "mode"),
+    (np.meshgrid, "indexing"), (linalg.svd, 1), (linalg.svd, "full_matrices"),
+    (linalg.svd, "compute_uv"), (linalg.qr, "mode"), (linalg.qr, "pivoting"), (linalg.lu, 1),
+    (linalg.lu, "permute_l"), (linalg.lu, "p_indices"), (linalg.eigh, "eigvals_only"),
+    (linalg.pinv, "return_rank"), (linalg.pinvh, "return_rank"),
+    (linalg.expm_frechet, "compute_expm"),
 }  # fmt: skip
 
 

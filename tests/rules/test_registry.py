@@ -1,5 +1,6 @@
 """Registering rules: what is accepted, what is refused, and where the error points."""
 
+import importlib
 import operator
 import os
 import subprocess
@@ -57,6 +58,18 @@ def test_rule_source_of_non_formula_rejected():
 def test_a_function_without_a_rule_is_named():
     with pytest.raises(RuleError, match=r"no derivative rule for numpy\.unique"):
         rules.rule_for(np.unique)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["linalg.qr", "linalg.solve", "special.logsumexp", "fft.fft", "optimize.brentq",
+     "integrate.trapezoid", "spatial.distance.cdist"],
+)  # fmt: skip
+def test_function_of_private_module_has_public_name(name):
+    module, _, function = f"scipy.{name}".rpartition(".")
+    target = getattr(importlib.import_module(module), function)
+
+    assert registry.qualified_name(target) == f"scipy.{name}"
 
 
 def test_user_function_rule_registered(minus):

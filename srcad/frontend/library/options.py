@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import string
+import sys
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,15 +13,28 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.domain.values import AbstractValue, Constant, ListValue, TupleValue
 from srcad.frontend.machine.constants import known
-from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_in
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Value
 from srcad.types.structures import Opaque
 
 _DECIDING: dict[Any, tuple[str, ...]] = {
     np.linalg.svd: ("full_matrices", "compute_uv"),
+    np.linalg.qr: ("mode",),
     np.linspace: ("retstep",),
     np.meshgrid: ("indexing",),
+}
+
+
+# The same of `scipy.linalg`, by module and name, with the places of options that have one.
+_DECIDING_OF_SCIPY: dict[tuple[str, str], dict[str, int | None]] = {
+    ("_decomp_svd", "svd"): {"full_matrices": 1, "compute_uv": 2},
+    ("_decomp_qr", "qr"): {"mode": 3, "pivoting": 4},
+    ("_decomp_lu", "lu"): {"permute_l": 1, "p_indices": 4},
+    ("_decomp", "eigh"): {"eigvals_only": None},
+    ("_basic", "pinv"): {"return_rank": None},
+    ("_basic", "pinvh"): {"return_rank": 4},
+    ("_expm_frechet", "expm_frechet"): {"compute_expm": 3},
 }
 
 
@@ -36,8 +51,34 @@ def _require_static(function: Any) -> None:
         return None
 
 
+def _require_static_of_scipy(module: str, name: str, options: dict[str, int | None]) -> None:
+    """Have the options known that decide what a function of SciPy returns."""
+
+    @means_in(f"scipy.linalg.{module}", name)
+    def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+        if state.is_active(*args, *kwargs.values()):
+            for option, place in options.items():
+                is_given = place is not None and place < len(args)
+                given = args[place] if is_given else kwargs.get(option, Constant(None))
+                known(state, given, f"the option {option!r}")
+        return None
+
+
 for _function in _DECIDING:
     _require_static(_function)
+for (_module, _name), _options in _DECIDING_OF_SCIPY.items():
+    _require_static_of_scipy(_module, _name, _options)
+
+
+@means_in("scipy.linalg._decomp_cholesky", "cho_factor")
+def cho_factor(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``scipy.linalg.cho_factor``: its second result is the option `lower`."""
+    lower = args[1] if len(args) > 1 else kwargs.get("lower", Constant(False))
+    if not isinstance(lower, Constant) or not state.is_active(*args, *kwargs.values()):
+        return None
+    function = sys.modules["scipy.linalg._decomp_cholesky"].cho_factor
+    pair = state.emit(function, *args, kwargs=kwargs)
+    return TupleValue((state.box(state.emit(operator.getitem, pair, Constant(0))), lower))
 
 
 @means(np.einsum)

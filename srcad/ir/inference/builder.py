@@ -44,7 +44,11 @@ from srcad.ir.inference.cases import of_any_lengths
 from srcad.ir.inference.elementwise import broadcast, elementwise_type
 from srcad.ir.inference.lengths import exact_type
 from srcad.ir.inference.probe import AXES, by_running, fallback, parameter_names
-from srcad.ir.library_operations import is_elementwise, is_ufunc_of_library
+from srcad.ir.library_operations import (
+    is_elementwise,
+    is_real_or_complex,
+    is_ufunc_of_library,
+)
 from srcad.ir.operations import operation_of
 from srcad.rules import registry
 from srcad.startup.identifiers import module_of
@@ -101,6 +105,9 @@ def _result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Ar
     if not may_run(target):
         return fallback(target)
     found = by_running(target, args, kwargs)
+    if target is np.linalg.lstsq and isinstance(found, TupleOf):
+        x, _, *rest = found.items  # residuals are there if the rank is full
+        return found.of((x, NUMBER, *rest))
     if not _counts(target, args, kwargs):
         return found
     return OPAQUE if target is tuple else of_any_lengths(found)
@@ -151,7 +158,10 @@ def may_run(target: Any) -> bool:
         return False
     if module.startswith(("srcad.rules.", "scipy.special.")):
         return True
-    if isinstance(target, types.MethodType) or module.startswith("scipy.stats."):
+    of_rules = module.startswith(("scipy.stats.", "scipy.linalg."))
+    if is_real_or_complex(target):
+        return False
+    if isinstance(target, types.MethodType) or of_rules:
         return registry.lookup(target) is not None
     return module.partition(".")[0] in _PURE_MODULES or primitives.is_primitive(target)
 

@@ -24,6 +24,7 @@ from srcad.ir.argument_types import types_in
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.inference.cases import Case, agreed, cases, in_case, of_other_ranks
 from srcad.ir.inference.memo import outline, question, remembered
+from srcad.rules import registry
 from srcad.types.join import join, type_of_constant
 from srcad.types.numeric import FLOAT, NUMBER, Numeric, joined_form, same_dtype
 from srcad.types.sizes import (
@@ -57,10 +58,11 @@ _ITEMS = (2, 4)  # of a list: no length above differs by 2, so none explains tha
 
 # What returns a tuple or a list, by its options or always.
 _SEQUENCES = (
-    np.linalg.svd, np.linalg.qr, np.linalg.eig, np.linalg.lstsq, np.meshgrid, np.broadcast_arrays,
+    np.linalg.svd, np.linalg.qr, np.meshgrid, np.broadcast_arrays,
     np.unique_all, np.unique_counts, np.unique_inverse, np.histogram, np.nonzero, np.ix_, np.frexp,
     np.unravel_index,
 )  # fmt: skip
+_PAIRS = (np.linalg.slogdet, np.linalg.eigh, np.linalg.eig, np.divmod, np.modf, divmod)
 # The results of functions of `scipy.stats` that raise for stand-ins, which do not vary.
 _STATISTICS = {"pearsonr": 2, "linregress": 5}
 # What `numpy.fft` makes complex of whatever it is: unknown, it would be taken for real.
@@ -71,9 +73,24 @@ _COMPLEX = frozenset(
 _ANY_COMPLEX = np.dtype(complex)
 
 
+_PAIR = TupleOf((NUMBER, NUMBER))
+_LSTSQ = TupleOf((NUMBER, NUMBER, NUMBER, NUMBER))
+# The results of functions of `scipy.linalg` that raise for stand-ins, or are not run on them.
+_OF_LINALG: dict[str, Type] = {
+    **dict.fromkeys(("cho_factor", "lu_factor"), _PAIR),
+    "lstsq": _LSTSQ,
+    **dict.fromkeys(("sqrtm", "logm", "signm", "fractional_matrix_power"), NUMBER),
+    **dict.fromkeys(("solve", "inv", "solve_triangular", "cho_solve", "lu_solve"), NUMBER),
+    **dict.fromkeys(("det", "cholesky", "norm", "expm", "solve_banded"), NUMBER),
+}
+
+
 def is_pair(target: Any) -> bool:
     """Return True if a function returns two results, whatever its arguments."""
-    return any(target is f for f in (np.linalg.slogdet, np.linalg.eigh, np.divmod, np.modf, divmod))
+    return any(
+        target is f
+        for f in (np.linalg.slogdet, np.linalg.eigh, np.linalg.eig, np.divmod, np.modf, divmod)
+    )
 
 
 def fallback(target: Any) -> Type:
@@ -81,8 +98,10 @@ def fallback(target: Any) -> Type:
     module = getattr(target, "__module__", None) or ""
     if module == "math":
         return FLOAT
-    if is_pair(target):
-        return TupleOf((NUMBER, NUMBER))
+    if is_pair(target) or target is np.linalg.lstsq:
+        return _PAIR if is_pair(target) else _LSTSQ
+    if module.startswith("scipy.linalg.") and registry.lookup(target) is not None:
+        return _OF_LINALG.get(target.__name__, OPAQUE)
     if module.startswith("scipy.stats.") and isinstance(target, MethodType):
         return NUMBER
     if module.startswith("scipy.stats.") and target.__name__ in _STATISTICS:

@@ -1,0 +1,135 @@
+"""Factors of matrices by SciPy: Cholesky, LU."""
+
+import numpy as np
+from scipy import linalg
+
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
+from srcad.rules.declare import adjoint
+from srcad.rules.linalg import adjoined, cholesky_cotangent, transposed
+from srcad.rules.scipy.linalg_systems import NUMBER, OVERWRITES, STACK, order_of_rows
+
+
+# ------------------------------------------------------------------------ Cholesky
+@adjoint(
+    linalg.cholesky,
+    samples=lambda f, spd: [f(spd(3, 3)), f(spd(2, 3, 3)), f(spd(3, 3), lower=True)],
+)
+def cholesky(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
+    """As of `numpy.linalg.cholesky`: the cotangent is symmetric."""
+    if overwrite_a:
+        return OVERWRITES
+    if np.ndim(a) < 2:
+        return NUMBER
+    if lower:
+        return cholesky_cotangent(y, y_bar)
+    return cholesky_cotangent(adjoined(y), adjoined(y_bar))
+
+
+@adjoint(
+    linalg.cho_factor,
+    samples=lambda f, spd: [f(spd(3, 3)), f(spd(2, 3, 3)), f(spd(3, 3), lower=True)],
+)
+def cho_factor(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
+    """The other triangle of the factor may hold any numbers: its cotangent is not used."""
+    if overwrite_a:
+        return OVERWRITES
+    if np.ndim(a) < 2:
+        return NUMBER
+    c_bar = y_bar[0]
+    if c_bar is None:
+        return None
+    if lower:
+        return cholesky_cotangent(np.tril(y[0]), np.tril(c_bar))
+    return cholesky_cotangent(adjoined(np.triu(y[0])), adjoined(np.triu(c_bar)))
+
+
+# ------------------------------------------------------------------------ LU
+@adjoint(
+    linalg.lu_factor,
+    samples=lambda f, array, square: [
+        f(square(3)), f(square(3)[[2, 0, 1]]), f(array(3, 5)), f(array(5, 3))],
+)  # fmt: skip
+def lu_factor(y_bar, y, a, overwrite_a=False, check_finite=True):
+    """Both triangles stand in one matrix, without the diagonal of the lower one."""
+    if overwrite_a:
+        return OVERWRITES
+    lu, piv = y
+    g = y_bar[0]
+    if g is None:
+        return None
+    if np.ndim(a) > 2:
+        return STACK
+    if may_be_complex(lu):
+        return REAL_ONLY
+    m, n = np.shape(a)
+    k = min(m, n)
+    lower = np.tril(lu[:, :k], -1) + np.eye(m, k, dtype=lu.dtype)
+    bar = lu_cotangent(lower, np.triu(lu[:k]), g[:, :k], g[:k])
+    return bar[np.argsort(order_of_rows(piv, m))]
+
+
+@adjoint(
+    linalg.lu,
+    samples=lambda f, array, square: [
+        f(square(3)[[2, 0, 1]]), f(array(2, 3, 3)), f(array(3, 5)), f(array(5, 3)),
+        f(square(3)[[2, 0, 1]], True), f(array(5, 3), permute_l=True),
+        f(square(3)[[2, 0, 1]], p_indices=True), f(array(2, 3, 3), p_indices=True)],
+)  # fmt: skip
+def lu(y_bar, y, a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
+    """``a = p l u`` with a constant `p`."""
+    if overwrite_a:
+        return OVERWRITES
+    if may_be_complex(a):
+        return REAL_ONLY
+    if permute_l:
+        turned = transposed(linalg.lu(a)[0])
+        l_bar = None if y_bar[0] is None else turned @ y_bar[0]
+        return transposed(turned) @ lu_cotangent(turned @ y[0], y[1], l_bar, y_bar[1])
+    bar = lu_cotangent(y[1], y[2], y_bar[1], y_bar[2])
+    if not p_indices:
+        return y[0] @ bar
+    return bar[y[0]] if np.ndim(a) == 2 else np.eye(np.shape(a)[-2], dtype=bar.dtype)[y[0]] @ bar
+
+
+def lu_cotangent(lower, upper, lower_bar, upper_bar):
+    """The cotangent of ``lower @ upper``, of m rows and n columns, with ones on the left diagonal.
+
+    The first k rows and columns, with k the smaller of m and n, have the factors of a square
+    matrix; those that go beyond them follow from these by one system.
+
+    Source: Seeger, Hetzel, Dai, Meissner and Lawrence (2017), *Auto-differentiating linear
+    algebra*, and de Hoog, Anderssen and Lukas (2011), *Differentiation of matrix functionals using
+    triangular factorization*, for square matrices.
+    """
+    k = np.shape(lower)[-1]
+    if lower_bar is None:
+        lower_bar = np.zeros_like(lower)
+    if upper_bar is None:
+        upper_bar = np.zeros_like(upper)
+    first, second = lower[..., :k, :], upper[..., :, :k]
+    left, right = np.tril(lower_bar[..., :k, :], -1), np.triu(upper_bar[..., :, :k])
+    if np.shape(upper)[-1] > k:
+        beyond = linalg.solve_triangular(
+            first, upper_bar[..., :, k:], trans=1, lower=True, unit_diagonal=True
+        )
+        left = left - np.tril(beyond @ transposed(upper[..., :, k:]), -1)
+        square = square_cotangent(first, second, left, right)
+        return np.concatenate((square, beyond), -1)
+    if np.shape(lower)[-2] > k:
+        beyond = solved_from_right(lower_bar[..., k:, :], second)
+        right = right - np.triu(transposed(lower[..., k:, :]) @ beyond)
+        square = square_cotangent(first, second, left, right)
+        return np.concatenate((square, beyond), -2)
+    return square_cotangent(first, second, left, right)
+
+
+def square_cotangent(lower, upper, lower_bar, upper_bar):
+    """The cotangent of the product of two triangles of one size."""
+    inner = np.tril(transposed(lower) @ lower_bar, -1) + np.triu(upper_bar @ transposed(upper))
+    inner = solved_from_right(inner, upper)
+    return linalg.solve_triangular(lower, inner, trans=1, lower=True, unit_diagonal=True)
+
+
+def solved_from_right(a, upper):
+    """``a @ inv(upper.T)``."""
+    return transposed(linalg.solve_triangular(upper, transposed(a)))

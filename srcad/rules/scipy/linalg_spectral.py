@@ -1,0 +1,218 @@
+"""Norms, pseudo-inverses, eigenvalues, singular values and QR by SciPy.
+
+The formulas are those of the functions of `numpy.linalg`.
+"""
+
+import numpy as np
+from scipy import linalg
+
+from srcad.rules import linalg as plain
+from srcad.rules import norm as norms
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
+from srcad.rules.declare import adjoint
+from srcad.rules.linalg import adjoined, gaps, pinv_cotangent, qr_cotangent, scaled, triangle
+from srcad.rules.row import NoPartial
+from srcad.rules.scipy.linalg_systems import OVERWRITES
+
+SUBSET = NoPartial(
+    "the derivative of some of the eigenvectors needs all of them: leave out subset_by_index"
+)
+TYPE = NoPartial("its rule is for type=1, a @ v = w * b @ v")
+FULL_MODE = NoPartial(
+    "the last columns of a full q are not unique: pass mode='economic', or take r alone"
+)
+RAW = NoPartial("mode='raw' returns the reflectors of LAPACK; use mode='economic'")
+
+
+@adjoint(
+    linalg.norm,
+    samples=lambda f, v, m, t: [
+        f(v), f(m), *[f(m, k) for k in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)],
+        *[f(v, k) for k in (1, 3, np.inf)], f(m, 2, keepdims=True), f(m, None, 0),
+        f(m, 1, -1, True), f(t, "fro", (1, 2))],
+)  # fmt: skip
+def norm(y_bar, y, a, ord=None, axis=None, keepdims=False, check_finite=True):
+    return norms.norm(y_bar, y, a, ord, axis, keepdims)
+
+
+# ------------------------------------------------------------------------ pseudo-inverses
+@adjoint(
+    linalg.pinv,
+    samples=lambda f, m, t: [
+        f(m), f(m.T), f(t), f(m, atol=1e-9, return_rank=True)],
+)  # fmt: skip
+def pinv(y_bar, y, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
+    """At matrices with a rank that does not change nearby; `atol` and `rtol` decide the rank."""
+    if return_rank:
+        return None if y_bar[0] is None else pinv_cotangent(y_bar[0], y[0], a)
+    return pinv_cotangent(y_bar, y, a)
+
+
+@adjoint(
+    linalg.pinvh,
+    samples=lambda f, square: [
+        f(square(3)), f(square(3), lower=False), f(square(3), return_rank=True)],
+)  # fmt: skip
+def pinvh(
+    y_bar, y, a, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True
+):  # fmt: skip
+    """Of a symmetric matrix one triangle is read."""
+    if may_be_complex(a):
+        return REAL_ONLY
+    if not return_rank:
+        return of_pinvh(y_bar, y, a, lower)
+    return None if y_bar[0] is None else of_pinvh(y_bar[0], y[0], a, lower)
+
+
+def of_pinvh(y_bar, y, a, lower):
+    half = np.tril(a) if lower else np.triu(a)
+    rest = np.tril(a, -1) if lower else np.triu(a, 1)
+    bar = pinv_cotangent(y_bar, y, half + adjoined(rest))
+    return triangle(bar, "L" if lower else "U")
+
+
+# ------------------------------------------------------------------------ eigenvalues
+@adjoint(
+    linalg.eigh, active=("a", "b"),
+    samples=lambda f, spd, array: [
+        f(spd(4, 4), driver="evd"), f(spd(3, 3), lower=False, driver="ev"),
+        f(spd(3, 3), eigvals_only=True),
+        f(spd(4, 4), eigvals_only=True, subset_by_index=(1, 2)),
+        f(spd(2, 3, 3), driver="evd"),
+        f(spd(3, 3), spd(3, 3)), f(spd(3, 3), spd(3, 3), lower=False),
+        f(spd(3, 3), spd(3, 3), eigvals_only=True)],
+)  # fmt: skip
+def eigh(
+    y_bar, y, a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False,
+    type=1, check_finite=True, subset_by_index=None, driver=None,
+):  # fmt: skip
+    """Of both matrices the triangle that SciPy reads has a derivative.
+
+    Eigenvectors of equal eigenvalues have none: nan where their cotangent is used.
+    """
+    if overwrite_a or overwrite_b:
+        return OVERWRITES, OVERWRITES
+    if type != 1 and b is not None:
+        return TYPE, TYPE
+    if eigvals_only:
+        return eigenvalues(y_bar, y, a, b, lower, subset_by_index)
+    if subset_by_index is not None and y_bar[1] is not None:
+        return SUBSET, SUBSET
+    uplo = "L" if lower else "U"
+    if b is None:
+        return plain.eigh(y_bar, y, a, uplo), None
+    return of_pair(y_bar[0], y_bar[1], y[0], y[1], a, uplo)
+
+
+@adjoint(
+    linalg.eigvalsh, active=("a", "b"),
+    samples=lambda f, spd: [
+        f(spd(4, 4)), f(spd(2, 3, 3), lower=False), f(spd(3, 3), spd(3, 3)),
+        f(spd(4, 4), subset_by_index=[0, 1])],
+)  # fmt: skip
+def eigvalsh(
+    y_bar, y, a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1,
+    check_finite=True, subset_by_index=None, driver=None,
+):  # fmt: skip
+    if overwrite_a or overwrite_b:
+        return OVERWRITES, OVERWRITES
+    if type != 1 and b is not None:
+        return TYPE, TYPE
+    return eigenvalues(y_bar, y, a, b, lower, subset_by_index)
+
+
+def eigenvalues(w_bar, w, a, b, lower, subset):
+    """The cotangents for those of eigenvalues alone: with ``v.T b v = 1``, ``v w_bar v.T``."""
+    if may_be_complex(a):
+        return REAL_ONLY, REAL_ONLY
+    uplo = "L" if lower else "U"
+    if b is None:
+        v = linalg.eigh(a, lower=lower, subset_by_index=subset)[1]
+        return triangle(v @ scaled(w_bar, adjoined(v)), uplo), None
+    v = linalg.eigh(a, b, lower=lower, subset_by_index=subset)[1]
+    b_bar = v @ scaled(-w * w_bar, adjoined(v))
+    return triangle(v @ scaled(w_bar, adjoined(v)), uplo), triangle(b_bar, uplo)
+
+
+def of_pair(w_bar, v_bar, w, v, a, uplo):
+    """The cotangents where ``a v = b v w`` and ``v.T b v = 1``.
+
+    With ``moved = v.T da v - v.T db v w``: ``dw`` is its diagonal, and ``dv = v (moved / gaps -
+    diagonal(v.T db v) / 2)``.
+    """
+    if may_be_complex(v):
+        return REAL_ONLY, REAL_ONLY
+    if v_bar is None:
+        a_bar = v @ scaled(w_bar, adjoined(v))
+        b_bar = v @ scaled(-w * w_bar, adjoined(v))
+        return triangle(a_bar, uplo), triangle(b_bar, uplo)
+    eye = np.eye(np.shape(a)[-1], dtype=bool)
+    turn = adjoined(v) @ v_bar
+    inner = gaps(w, eye) * turn
+    if w_bar is not None:
+        inner = inner + w_bar[..., None] * eye
+    of_b = inner * w[..., None, :] + turn * eye / 2
+    a_bar = triangle(v @ inner @ adjoined(v), uplo)
+    return a_bar, triangle(-v @ of_b @ adjoined(v), uplo)
+
+
+# ------------------------------------------------------------------------ singular values
+@adjoint(linalg.svdvals, samples=lambda f, m, t: [f(m), f(m.T), f(t)])
+def svdvals(y_bar, y, a, overwrite_a=False, check_finite=True):
+    if overwrite_a:
+        return OVERWRITES
+    return plain.svdvals(y_bar, y, a)
+
+
+@adjoint(
+    linalg.svd,
+    samples=lambda f, m, t, square: [
+        f(m, full_matrices=False), f(m.T, full_matrices=False), f(m, compute_uv=False),
+        f(square(3)), f(t, False)],
+)  # fmt: skip
+def svd(
+    y_bar, y, a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True,
+    lapack_driver="gesdd",
+):  # fmt: skip
+    if overwrite_a:
+        return OVERWRITES
+    return plain.svd(y_bar, y, a, full_matrices, compute_uv)
+
+
+# ------------------------------------------------------------------------ QR
+@adjoint(
+    linalg.qr,
+    samples=lambda f, m, t, square: [
+        f(m.T, mode="economic"), f(m, mode="economic"), f(square(3)), f(m.T, mode="r"),
+        f(m, mode="r"), f(t, mode="economic"), f(m.T, mode="economic", pivoting=True),
+        f(m, pivoting=True), f(m.T, mode="r", pivoting=True)],
+)  # fmt: skip
+def qr(
+    y_bar, y, a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True
+):  # fmt: skip
+    """The signs and the order of columns are constant."""
+    if overwrite_a:
+        return OVERWRITES
+    if mode == "raw":
+        return RAW
+    k = min(np.shape(a)[-2], np.shape(a)[-1])
+    if mode == "r":
+        if y_bar[0] is None:
+            return None
+        q = linalg.qr(a, mode="economic", pivoting=pivoting)[0]
+        bar = qr_cotangent(None, y_bar[0][..., :k, :], q, y[0][..., :k, :])
+        return in_order(bar, y[1], a) if pivoting else bar
+    if mode == "full" and np.shape(a)[-2] > k:
+        if y_bar[0] is not None:
+            return FULL_MODE
+        bar = qr_cotangent(None, y_bar[1][..., :k, :], y[0][..., :k], y[1][..., :k, :])
+    else:
+        bar = qr_cotangent(y_bar[0], y_bar[1], y[0], y[1])
+    return in_order(bar, y[2], a) if pivoting else bar
+
+
+def in_order(bar, places, a):
+    """The columns put back into the order before pivoting."""
+    if np.ndim(a) == 2:
+        return bar[:, np.argsort(places)]
+    return bar @ np.eye(np.shape(a)[-1], dtype=bar.dtype)[places]

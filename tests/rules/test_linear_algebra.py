@@ -1,0 +1,124 @@
+"""Linear algebra at special matrices, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy import linalg
+
+import srcad
+
+V, W = np.array([1.0, -0.5, 2.0, 0.3]), np.array([0.7, 1.1, -0.4])
+B = np.array([0.2, -1.3, 0.9, 0.4])
+A = np.array([[4.0, 1.0, 0.5], [0.2, 3.0, -1.0], [0.7, -0.4, 5.0]])
+
+
+def slope(f, x, v, step=1e-6):
+    return (f(x + step * v) - f(x - step * v)) / (2 * step)
+
+
+def numpy_lstsq(v):
+    return np.sum(np.linalg.lstsq(np.outer(v, W), B, 1e-9)[0] ** 3)
+
+
+def scipy_lstsq(v):
+    return np.sum(linalg.lstsq(np.outer(v, W), B, 1e-9)[0] ** 3)
+
+
+def numpy_pinv(v):
+    return np.sum(np.linalg.pinv(np.outer(v, W), 1e-9) ** 3)
+
+
+def scipy_pinv(v):
+    return np.sum(linalg.pinv(np.outer(v, W), rtol=1e-9) ** 3)
+
+
+@pytest.mark.parametrize("f", [numpy_lstsq, scipy_lstsq, numpy_pinv, scipy_pinv])
+def test_gradient_along_matrices_of_rank_one(f):
+    v = np.array([0.3, 0.8, -0.6, 1.2])
+
+    assert np.isclose(srcad.grad(f)(V) @ v, slope(f, V, v), rtol=1e-6)
+
+
+def power(a):
+    return np.sum(np.abs(linalg.fractional_matrix_power(a, 0.3)) ** 2)
+
+
+def log(a):
+    return np.sum(linalg.logm(a).imag * a)
+
+
+def spectrum(a):
+    w, v = np.linalg.eig(a)
+    return np.sum(np.abs(v[0]) ** 2 * w.real) + np.sum(w.imag**2)
+
+
+@pytest.mark.parametrize("f", [power, log, spectrum])
+def test_real_gradient_where_results_are_complex(f):
+    a = A - np.diag([0.0, 6.0, 0.0])
+    v = np.cos(np.arange(9.0)).reshape(3, 3)
+    gradient = srcad.grad(f)(a)
+
+    assert np.isrealobj(gradient)
+    assert np.isclose(np.sum(gradient * v), slope(f, a, v), rtol=1e-5)
+
+
+def with_phase(a):
+    return np.sum(np.linalg.eig(a)[1].real)
+
+
+def test_phase_of_eigenvectors_refused():
+    with pytest.raises(srcad.errors.UnsupportedTypeError, match="phases"):
+        srcad.grad(with_phase)(np.array([[0.0, 1.0, 0.3], [-1.0, 0.2, 0.1], [0.0, 0.4, 2.0]]))
+
+
+def overwriting(a):
+    return np.sum(linalg.solve(a, W, overwrite_a=True))
+
+
+def full_basis(a):
+    return np.sum(linalg.qr(a[:, :2])[0])
+
+
+def numpy_full_basis(a):
+    return np.sum(np.linalg.qr(a[:, :2], "complete")[0])
+
+
+def of_type_two(a):
+    return np.sum(linalg.eigvalsh(a, np.eye(3), type=2))
+
+
+def some_vectors(a):
+    return np.sum(linalg.eigh(a, subset_by_index=(0, 1))[1])
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [(overwriting, "overwrite_a"), (full_basis, "not unique"), (numpy_full_basis, "not unique"),
+     (of_type_two, "type=1"), (some_vectors, "subset_by_index")],
+)  # fmt: skip
+def test_option_refused(f, text):
+    with pytest.raises(srcad.errors.SrcadError, match=text):
+        srcad.grad(f)(A + A.T)
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 2)])
+def test_division_by_matrix_of_one_entry_refused(shape):
+    def f(a, b):
+        return np.sum(linalg.solve(a, b))
+
+    with pytest.raises(srcad.errors.UnsupportedTypeError, match="write the division"):
+        srcad.grad(f)(np.array([[2.0]]), np.ones(shape))
+
+
+def likelihood(a, b):
+    factor = linalg.cho_factor(a @ a.T, lower=True)
+    return 0.5 * b @ linalg.cho_solve(factor, b) + np.sum(np.log(np.diag(factor[0])))
+
+
+def test_factor_kept_in_a_tuple():
+    gradient = srcad.grad(likelihood)
+    found = gradient(A, W)
+    c = A @ A.T
+    x = np.linalg.solve(c, W)
+
+    assert np.allclose(found, (np.linalg.inv(c) - np.outer(x, x)) @ A)
+    assert "if" not in gradient.source.replace("differ", "")
