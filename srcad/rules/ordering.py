@@ -57,6 +57,28 @@ def middle(y_bar, a):
 
 
 @adjoint(
+    np.nanmedian,
+    samples=lambda f, t, array: [
+        f(array(5)), f(t, 1), f(t, axis=2, keepdims=True), f(t, (0, 2)),
+        f(t, axis=(0, 1), keepdims=True)],
+    kinks=lambda f: [
+        (f([3, np.nan, 1, 2]), [0, 0, 0, 1]), (f([4, 1, np.nan, 2, 3]), [0, 0, 0, 0.5, 0.5])],
+)  # fmt: skip
+def nanmedian(y_bar, y, a, axis=None, *, keepdims=False):
+    """The middle number, or half of each of the two middle ones, in stable order; at nan: 0."""
+    if may_be_complex(a):
+        return ORDER
+    flat = np.ravel(a) if axis is None else flattened(a, axis)
+    numbers = np.logical_not(np.isnan(flat))
+    rank = np.argsort(np.argsort(flat, axis=-1, kind="stable"), axis=-1)
+    n = np.sum(numbers, axis=-1, keepdims=True)
+    bar = np.reshape(y_bar, np.shape(flat)[:-1] + (1,))  # noqa: RUF005 - perhaps not known
+    both = 0.5 * bar * (rank == (n - 1) // 2) + 0.5 * bar * (rank == n // 2)
+    rows = np.where(numbers, both, 0.0)
+    return np.reshape(rows, np.shape(a)) if axis is None else unflattened(rows, a, axis)
+
+
+@adjoint(
     np.interp, active=("x", "xp", "fp", "left", "right"),
     samples=lambda f, v, near: [
         f(near(-1.5, 4.5, 6), np.array([0.03, 1.0, 2.1, 4.0]), v),

@@ -18,6 +18,7 @@ from srcad.types.structures import Opaque
 
 _DECIDING: dict[Any, tuple[str, ...]] = {
     np.linalg.svd: ("full_matrices", "compute_uv"),
+    np.average: ("returned",),
     np.linspace: ("retstep",),
     np.meshgrid: ("indexing",),
 }

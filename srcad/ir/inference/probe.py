@@ -61,6 +61,8 @@ _SEQUENCES = (
     np.unique_all, np.unique_counts, np.unique_inverse, np.histogram, np.nonzero, np.ix_, np.frexp,
     np.unravel_index,
 )  # fmt: skip
+# The results without the axes of length 1.
+_SQUEEZED = (np.squeeze, np.cov, np.corrcoef)
 # The results of functions of `scipy.stats` that raise for stand-ins, which do not vary.
 _STATISTICS = {"pearsonr": 2, "linregress": 5}
 # What `numpy.fft` makes complex of whatever it is: unknown, it would be taken for real.
@@ -225,9 +227,10 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
     named = tuple(arg for _, arg in kwargs)
     if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
         return fallback(target)
-    if target is np.squeeze:
-        for e in _extents_in(args[0]):
-            is_one(e)
+    if any(target is f for f in _SQUEEZED):
+        for a in (*args, *named):
+            for e in _extents_in(a):
+                is_one(e)
     tries = [
         (given, case)
         for given in of_other_ranks(args)
@@ -246,12 +249,20 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
     known = fallback(target)
+    if target is np.average and _is_returned(args, kwargs):
+        return TupleOf((NUMBER, NUMBER))
     if known is OPAQUE and is_of_scipy(target):
         with quiet():
             pair = _tried(target, *_along_first_axis(target, args, kwargs), runs, tries[0][1])
         if pair and all(isinstance(y, np.ndarray | np.number) for y in pair):
             return NUMBER
     return known
+
+
+def _is_returned(args: Args, kwargs: Kwargs) -> bool:
+    """Return True if `np.average` is asked for the sum of the weights, too."""
+    option = args[3] if len(args) > 3 else dict(kwargs).get("returned")
+    return isinstance(option, Const) and bool(option.value)
 
 
 @functools.cache
