@@ -17,6 +17,7 @@ from srcad.rules import (  # noqa: F401 - each registers its rules
     casting,
     cmath,
     constant,
+    convolution,
     covariance,
     einsum,
     elementwise,
@@ -32,6 +33,7 @@ from srcad.rules import (  # noqa: F401 - each registers its rules
     running,
     scalar,
     shape,
+    slopes,
     unruled,
 )
 from srcad.rules.declare import adjoint, bilinear, derivative, linear, nondifferentiable, tangent

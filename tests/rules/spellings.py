@@ -29,7 +29,7 @@ TOLERANCE = 2e-4
 DECIDING = {
     (np.einsum, 0), (np.linalg.svd, 1), (np.linalg.svd, "full_matrices"),
     (np.linalg.svd, "compute_uv"), (np.meshgrid, "indexing"),
-    (np.average, 3), (np.average, "returned"),
+    (np.average, 3), (np.average, "returned"), (np.gradient, "axis"),
 }  # fmt: skip
 
 

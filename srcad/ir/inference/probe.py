@@ -63,6 +63,8 @@ _SEQUENCES = (
 )  # fmt: skip
 # The results without the axes of length 1.
 _SQUEEZED = (np.squeeze, np.cov, np.corrcoef)
+# The length of the result is no sum of lengths, though some stand-ins look so.
+_OF_OTHER_LENGTH = (np.convolve, np.correlate)
 # The results of functions of `scipy.stats` that raise for stand-ins, which do not vary.
 _STATISTICS = {"pearsonr": 2, "linregress": 5}
 # What `numpy.fft` makes complex of whatever it is: unknown, it would be taken for real.
@@ -245,6 +247,9 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
         if any(found):
             results = [pair and _explained(*pair, extents, runs) for pair in found]
             found_type = agreed([case for _, case in tries], results)
+            if any(target is f for f in _OF_OTHER_LENGTH) and isinstance(found_type, Numeric):
+                shape = found_type.shape and (fresh_extent(),)
+                found_type = Numeric(found_type.dtype, shape, found_type.form)
             return _complex_if_always(target, found_type)
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
