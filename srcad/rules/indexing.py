@@ -151,6 +151,28 @@ def delete(y_bar, arr, obj, axis=None):
     return add_at(np.zeros_like(arr), at(places, axis, np.ndim(arr)), y_bar), None
 
 
+@linear(
+    np.insert,
+    samples=lambda f, v, m, array: [
+        f(v, 1, 0.5), f(v, [1, 1, 3], array(3)), f(m, 1, array(4), axis=0), f(m, [0, 2], 0.5, 1),
+        f(m, 2, 0.3), f(m, [0, 2], array(3, 2), axis=1), f(v, [3, 1], array(2)),
+        f(m, 1, array(3), axis=1), f(v, 2, array(3))],
+)  # fmt: skip
+def insert(y_bar, arr, obj, values, axis=None):
+    """The places are found by inserting -1, -2 and so on into the numbers of the old entries."""
+    n = np.size(arr) if axis is None else np.shape(arr)[axis]
+    count = (np.size(y_bar) if axis is None else np.shape(y_bar)[axis]) - n
+    places = np.argsort(np.insert(np.arange(n), obj, -1 - np.arange(count)))
+    new, old = places[:count][::-1], places[count:]
+    if axis is None:
+        return np.reshape(y_bar[old], np.shape(arr)), None, unbroadcast(y_bar[new], values)
+    arr_bar = y_bar[at(old, axis, np.ndim(arr))]
+    values_bar = y_bar[at(new, axis, np.ndim(arr))]
+    if np.ndim(obj) == 0:
+        values_bar = np.moveaxis(values_bar, axis, 0)
+    return arr_bar, None, unbroadcast(values_bar, values)
+
+
 # ------------------------------------------------------------------------ diagonals
 def on_diagonal(a, y_bar, offset):
     """Zeros like `a` with `y_bar` on a diagonal of the last two axes (of any two lengths)."""

@@ -27,6 +27,22 @@ def sort(y_bar, y, a, axis=-1, *, kind=None, stable=None):
 
 
 @adjoint(
+    np.partition,
+    samples=lambda f, v, t: [f(t, 1), f(t, 0, 1), f(v, (0, 2)), f(t, 3, None)],
+)
+def partition(y_bar, y, a, kth, axis=-1, *, kind="introselect"):
+    """Each entry gets the cotangent of the place where it went, as by `np.argpartition`."""
+    if may_be_complex(a):
+        return ORDER, None
+    order = np.argpartition(a, kth, axis=axis)
+    if axis is None:
+        return np.reshape(y_bar[np.argsort(order)], np.shape(a)), None
+    if np.ndim(a) == 1:
+        return y_bar[np.argsort(order)], None
+    return np.take_along_axis(y_bar, np.argsort(order, axis=axis), axis), None
+
+
+@adjoint(
     np.median,
     samples=lambda f, t, array: [
         f(array(5)), f(t, 1), f(t, axis=2, keepdims=True), f(t, (0, 2)), f(t, [1, -1]),

@@ -172,9 +172,7 @@ def cumulative_prod(y_bar, y, x, *, axis=None, dtype=None, include_initial=False
     return cumprod(y_bar, y, x, axis)
 
 
-@adjoint(
-    np.nancumprod, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(np.array([2.0, 0, 3, 0]))]
-)
+@adjoint(np.nancumprod, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(np.array([2.0, 0, 3, 0]))])
 def nancumprod(y_bar, y, a, axis=None, dtype=None):
     """At nan: 0."""
     is_nan = np.isnan(a)
@@ -221,7 +219,6 @@ def trapezoid(y_bar, integral, y, x=None, dx=1.0, axis=-1):
         return bar, backward(np.zeros_like(part(x, None, 1, axis)), widths_bar, axis), None
     widths_bar = unbroadcast(np.moveaxis(g * pairs, axis, -1), np.diff(x))
     return bar, backward(np.zeros_like(x[:1]), widths_bar, -1), None
-
 
 
 # ------------------------------------------------------------------------ jumps

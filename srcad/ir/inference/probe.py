@@ -64,7 +64,7 @@ _SEQUENCES = (
 # The results without the axes of length 1.
 _SQUEEZED = (np.squeeze, np.cov, np.corrcoef)
 # The length of the result is no sum of lengths, though some stand-ins look so.
-_OF_OTHER_LENGTH = (np.convolve, np.correlate)
+_OF_OTHER_LENGTH = (np.convolve, np.correlate, np.polymul)
 # The results of functions of `scipy.stats` that raise for stand-ins, which do not vary.
 _STATISTICS = {"pearsonr": 2, "linregress": 5}
 # What `numpy.fft` makes complex of whatever it is: unknown, it would be taken for real.
