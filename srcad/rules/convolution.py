@@ -22,6 +22,11 @@ def skipped(mode, n, m, is_correlation):
     return short // 2 if is_correlation and m > n else (short - 1) // 2
 
 
+def vector(a):
+    """A number as a vector; a vector itself."""
+    return a if np.ndim(a) == 1 else np.ravel(a)
+
+
 def in_full(y_bar, a, v, mode, is_correlation):
     """The cotangent of the full result."""
     if mode == "full":
@@ -42,8 +47,8 @@ def in_full(y_bar, a, v, mode, is_correlation):
 def convolve(y_bar, a, v, mode="full"):
     """Each cotangent is the correlation of `y_bar` with the other vector."""
     bar = in_full(y_bar, a, v, mode, False)
-    a_bar = np.correlate(bar, v, "valid")
-    v_bar = np.correlate(bar, a, "valid")
+    a_bar = np.correlate(bar, vector(v), "valid")
+    v_bar = np.correlate(bar, vector(a), "valid")
     return np.reshape(a_bar, np.shape(a)), np.reshape(v_bar, np.shape(v))
 
 
@@ -56,6 +61,6 @@ def convolve(y_bar, a, v, mode="full"):
 def correlate(y_bar, a, v, mode="valid"):
     """``y`` is the convolution of `a` with the conjugate of `v` in opposite order."""
     bar = in_full(y_bar, a, v, mode, True)
-    a_bar = np.convolve(bar, v, "valid")
-    v_bar = conj(np.correlate(bar, a, "valid")[::-1])
+    a_bar = np.convolve(bar, vector(v), "valid")
+    v_bar = conj(np.correlate(bar, vector(a), "valid")[::-1])
     return np.reshape(a_bar, np.shape(a)), np.reshape(v_bar, np.shape(v))

@@ -3,11 +3,14 @@
 import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
+from srcad.rules.convolution import vector
 from srcad.rules.declare import adjoint, bilinear, linear
 from srcad.rules.registry import static
 from srcad.rules.row import NoPartial
 
 MORE_RESULTS = NoPartial("np.polyfit with full= or cov= has no rule: call it without")
+MATRIX = NoPartial("np.poly of a matrix has no rule: call it with the eigenvalues")
+SEVERAL = NoPartial("polyval has a rule for one polynomial: c with one axis")
 
 
 @adjoint(np.vander, samples=lambda f, v: [f(v), f(v, 3), f(v, 3, True), f(v, 1)])
@@ -58,8 +61,8 @@ def polymul(y_bar, a1, a2):
     """A convolution, without the coefficients that are 0 at the beginning."""
     dropped = np.size(a1) + np.size(a2) - 1 - np.size(y_bar)
     bar = np.concatenate((np.zeros_like(y_bar, shape=(dropped,)), y_bar))
-    a1_bar = np.correlate(bar, np.ravel(a2), "valid")
-    a2_bar = np.correlate(bar, np.ravel(a1), "valid")
+    a1_bar = np.correlate(bar, vector(a2), "valid")
+    a2_bar = np.correlate(bar, vector(a1), "valid")
     return np.reshape(a1_bar, np.shape(a1)), np.reshape(a2_bar, np.shape(a2))
 
 
@@ -98,9 +101,9 @@ def polyint(y_bar, p, m=1, k=None):
         f(array(6), array(6), 2, w=near(0.5, 2.0, 6))],
 )  # fmt: skip
 def polyfit(p_bar, p, x, y, deg, rcond=None, full=False, w=None, cov=False):
-    """``p = a^+ b`` with ``a = w * vander(x)`` and ``b = w * y``: of full rank,
-    ``b_bar = u = a^+.T p_bar`` and ``a_bar = r (a^+ u).T - u p.T`` with ``r = b - a p``.
+    """Least squares of full rank: ``p = a^+ b`` with ``a = w * vander(x)`` and ``b = w * y``.
 
+    ``b_bar = u = a^+.T p_bar`` and ``a_bar = r (a^+ u).T - u p.T`` with ``r = b - a p``.
     Source: Golub and Pereyra (1973), *The differentiation of pseudo-inverses*.
     """
     if full or cov:
@@ -123,3 +126,37 @@ def polyfit(p_bar, p, x, y, deg, rcond=None, full=False, w=None, cov=False):
     through_y = u * y if np.ndim(y) == 1 else np.sum(u * y, axis=1)
     w_bar = np.sum(a_bar * powers, axis=1) + through_y
     return vander(a_bar * w[:, None], powers, x, deg + 1), u * weights, w_bar
+
+
+# ------------------------------------------------------------------------ roots
+@adjoint(np.poly, samples=lambda f, v: [f(v), f(v[:1])])
+def poly(y_bar, y, seq_of_zeros):
+    """Minus the quotient by each linear factor, which has one coefficient less.
+
+    The quotients are found by Horner's scheme, for all zeros at once.
+    """
+    if np.ndim(seq_of_zeros) > 1:
+        return MATRIX
+    if may_be_complex(seq_of_zeros):
+        return REAL_ONLY
+    quotient = np.ones_like(seq_of_zeros)
+    bar = np.zeros_like(seq_of_zeros)
+    for k in range(1, np.size(y)):
+        bar = bar - y_bar[k] * quotient
+        quotient = y[k] + seq_of_zeros * quotient
+    return bar
+
+
+@adjoint(
+    np.polynomial.polynomial.polyval,
+    samples=lambda f, v, w, m: [f(v, w), f(m, w), f(0.7, v), f(v, w[:1])],
+)
+def polyval_upwards(y_bar, y, x, c, tensor=True):
+    """The coefficients are those of 1, of x and so on."""
+    if np.ndim(c) != 1:
+        return SEVERAL, SEVERAL
+    n = np.size(c)
+    powers = np.vander(np.ravel(x), n, increasing=True)
+    c_bar = conj(powers.T) @ np.ravel(y_bar)
+    slope = np.polyval((c[1:] * np.arange(1, n, dtype=y_bar.dtype))[::-1], x)
+    return y_bar * conj(slope), c_bar

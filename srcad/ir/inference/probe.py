@@ -230,9 +230,7 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
     if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
         return fallback(target)
     if any(target is f for f in _SQUEEZED):
-        for a in (*args, *named):
-            for e in _extents_in(a):
-                is_one(e)
+        _settle_squeezed((*args, *named))
     tries = [
         (given, case)
         for given in of_other_ranks(args)
@@ -247,9 +245,8 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
         if any(found):
             results = [pair and _explained(*pair, extents, runs) for pair in found]
             found_type = agreed([case for _, case in tries], results)
-            if any(target is f for f in _OF_OTHER_LENGTH) and isinstance(found_type, Numeric):
-                shape = found_type.shape and (fresh_extent(),)
-                found_type = Numeric(found_type.dtype, shape, found_type.form)
+            if any(target is f for f in _OF_OTHER_LENGTH):
+                return _of_any_length(found_type)
             return _complex_if_always(target, found_type)
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
@@ -262,6 +259,20 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
         if pair and all(isinstance(y, np.ndarray | np.number) for y in pair):
             return NUMBER
     return known
+
+
+def _settle_squeezed(args: Args) -> None:
+    """Settle which lengths are 1: the result has no axis for those."""
+    for arg in args:
+        for extent in _extents_in(arg):
+            is_one(extent)
+
+
+def _of_any_length(found: Type) -> Type:
+    """Return the type of a vector whose length is not that of the stand-ins' results."""
+    if not isinstance(found, Numeric) or not found.shape:
+        return found
+    return Numeric(found.dtype, (fresh_extent(),), found.form)
 
 
 def _is_returned(args: Args, kwargs: Kwargs) -> bool:
