@@ -24,16 +24,19 @@ def histogram(y_bar, y, a, bins=10, range=None, density=None, weights=None):
     inside = (a >= y[1][0]) & (a <= y[1][-1])
     if density and counts_bar is not None:
         widths = np.diff(y[1])
-        widths_bar = backward(np.zeros_like(widths[:1]), -counts_bar * y[0] / widths, 0)
+        widths_bar = backward(
+            np.zeros_like(y[1][:1], dtype=widths.dtype), -counts_bar * y[0] / widths, 0
+        )
         edges_bar = widths_bar if edges_bar is None else edges_bar + widths_bar
         if weights is not None:
             total = np.sum(weights * inside)
             sums_bar = (counts_bar / widths - np.sum(counts_bar * y[0])) / total
     weights_bar = None
     if weights is not None and counts_bar is not None:
-        last = np.size(y[1]) - 2
+        last = np.maximum(np.size(y[1]) - 2, 0)
+        each = np.concatenate((sums_bar, np.zeros_like(sums_bar, shape=(1,))))
         places = np.searchsorted(y[1], a, side="right") - 1
-        weights_bar = sums_bar[np.clip(places, 0, last)] * inside
+        weights_bar = each[np.clip(places, 0, last)] * inside
     if edges_bar is None or range is not None:
         return None, None, weights_bar
     if np.ndim(bins) > 0:
@@ -44,6 +47,11 @@ def histogram(y_bar, y, a, bins=10, range=None, density=None, weights=None):
 def of_ends(edges_bar, a):
     """The cotangent of the smallest and the largest entry; ties share equally."""
     share = np.linspace(0.0, 1.0, np.size(edges_bar), dtype=edges_bar.dtype)
-    low, high = a == np.min(a), a == np.max(a)
-    first = np.sum(edges_bar * (1 - share)) / int(np.count_nonzero(low))
-    return first * low + np.sum(edges_bar * share) / int(np.count_nonzero(high)) * high
+    low, high = a == np.min(a, initial=np.inf), a == np.max(a, initial=-np.inf)
+    first = np.sum(edges_bar * (1 - share)) / heads(low)
+    return first * low + np.sum(edges_bar * share) / heads(high) * high
+
+
+def heads(owners):
+    """How many entries share a cotangent; of no entries 1."""
+    return max(int(np.count_nonzero(owners)), 1)

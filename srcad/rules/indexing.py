@@ -11,6 +11,7 @@ import numpy as np
 
 from srcad.rules.declare import linear, nondifferentiable
 from srcad.rules.registry import static
+from srcad.rules.shape import ones
 from srcad.rules.writes import add_at, add_at_repeated, updated
 from srcad.runtime import last_writes, unbroadcast
 
@@ -165,12 +166,19 @@ def insert(y_bar, arr, obj, values, axis=None):
     places = np.argsort(np.insert(np.arange(n), obj, -1 - np.arange(count)))
     new, old = places[:count][::-1], places[count:]
     if axis is None:
-        return np.reshape(y_bar[old], np.shape(arr)), None, unbroadcast(y_bar[new], values)
+        return np.reshape(y_bar[old], np.shape(arr)), None, written(y_bar[new], values)
     arr_bar = y_bar[at(old, axis, np.ndim(arr))]
     values_bar = y_bar[at(new, axis, np.ndim(arr))]
     if np.ndim(obj) == 0:
         values_bar = np.moveaxis(values_bar, axis, 0)
-    return arr_bar, None, unbroadcast(values_bar, values)
+    return arr_bar, None, written(values_bar, values)
+
+
+def written(bar, values):
+    """The cotangent of values that were broadcast; they may have further axes of length 1."""
+    if np.ndim(values) > np.ndim(bar):
+        bar = np.reshape(bar, ones(np.ndim(values) - np.ndim(bar)) + np.shape(bar))
+    return unbroadcast(bar, values)
 
 
 # ------------------------------------------------------------------------ diagonals

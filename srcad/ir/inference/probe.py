@@ -55,10 +55,12 @@ AXES = frozenset({"axis", "axes", "axis1", "axis2", "source", "destination", "st
 _ITEMS = (2, 4)  # of a list: no length above differs by 2, so none explains that of a list
 
 
+# What returns two results, whatever its arguments.
+_PAIRS = (np.linalg.slogdet, np.linalg.eigh, np.divmod, np.modf, divmod, np.histogram)
 # What returns a tuple or a list, by its options or always.
 _SEQUENCES = (
     np.linalg.svd, np.linalg.qr, np.linalg.eig, np.linalg.lstsq, np.meshgrid, np.broadcast_arrays,
-    np.unique_all, np.unique_counts, np.unique_inverse, np.histogram, np.nonzero, np.ix_, np.frexp,
+    np.unique_all, np.unique_counts, np.unique_inverse, np.nonzero, np.ix_, np.frexp,
     np.unravel_index,
 )  # fmt: skip
 # The results without the axes of length 1.
@@ -77,7 +79,7 @@ _ANY_COMPLEX = np.dtype(complex)
 
 def is_pair(target: Any) -> bool:
     """Return True if a function returns two results, whatever its arguments."""
-    return any(target is f for f in (np.linalg.slogdet, np.linalg.eigh, np.divmod, np.modf, divmod))
+    return any(target is f for f in _PAIRS)
 
 
 def fallback(target: Any) -> Type:
