@@ -14,7 +14,7 @@ from srcad.rules.shape import ones, span, trailing
 @static
 def other_axes(axis, ndim):
     """The axes of an array that are not reduced; a single one is a number."""
-    reduced = {k % ndim for k in (axis if isinstance(axis, tuple) else (axis,))}
+    reduced = {k % max(ndim, 1) for k in (axis if isinstance(axis, tuple) else (axis,))}
     rest = tuple(k for k in range(ndim) if k not in reduced)
     return rest[0] if len(rest) == 1 else rest
 
@@ -22,7 +22,7 @@ def other_axes(axis, ndim):
 @static
 def is_ascending(axis, ndim):
     """Return True if axes are in ascending order, so that weights need no transposition."""
-    axes = [k % ndim for k in (axis if isinstance(axis, tuple) else (axis,))]
+    axes = [k % max(ndim, 1) for k in (axis if isinstance(axis, tuple) else (axis,))]
     return axes == sorted(axes)
 
 

@@ -12,7 +12,7 @@ from srcad.rules.shape import part
 def axes_of(axis, ndim):
     """The axes along which slopes are taken, in order and from 0 on."""
     axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    return tuple(k % ndim for k in axes)
+    return tuple(k % max(ndim, 1) for k in axes)
 
 
 @static

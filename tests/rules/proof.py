@@ -147,6 +147,18 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.histogram/2/size 0, first axis/*",
         "np.histogram/2/float32, size 0, first axis/*",
     ),
+    "np.polymul of no coefficients raises ValueError; NumPy takes them for 0": (
+        "np.polymul/?/size 0, first axis/reverse",
+        "np.polymul/?/size 0, first axis/forward",
+        "np.polymul/?/size 0, first axis/second",
+        "np.polymul/?/size 0, first axis/twice",
+        "np.polymul/?/float32, size 0, first axis/reverse",
+        "np.polymul/?/float32, size 0, first axis/forward",
+    ),
+    "np.gradient of a 0-d array raises IndexError in place of TypeError": (
+        "np.gradient/3/0-d/error",
+        "np.gradient/8/0-d/error",
+    ),
     "NumPy stretches one interval over several points": ("np.trapezoid/7/leading axis/*",),
 }  # fmt: skip
 
