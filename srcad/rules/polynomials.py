@@ -4,7 +4,7 @@ import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.convolution import vector
-from srcad.rules.declare import adjoint, bilinear, linear
+from srcad.rules.declare import adjoint, linear
 from srcad.rules.registry import static
 from srcad.rules.row import NoPartial
 
@@ -56,9 +56,12 @@ def last(y_bar, a):
     return np.reshape(y_bar[np.size(y_bar) - np.size(a) :], np.shape(a))
 
 
-@bilinear(np.polymul, samples=lambda f, v, w: [f(v, w), f(w, v), f(v, 0.5)])
-def polymul(y_bar, a1, a2):
-    """A convolution, without the coefficients that are 0 at the beginning."""
+@adjoint(np.polymul, samples=lambda f, v, w: [f(v, w), f(w, v), f(v, 0.5)])
+def polymul(y_bar, y, a1, a2):
+    """A convolution, without the coefficients that are 0 at the beginning.
+
+    It is not declared bilinear, as NumPy would cut the zeros of a tangent, too.
+    """
     dropped = np.size(a1) + np.size(a2) - 1 - np.size(y_bar)
     bar = np.concatenate((np.zeros_like(y_bar, shape=(dropped,)), y_bar))
     a1_bar = np.correlate(bar, vector(a2), "valid")
