@@ -7,7 +7,7 @@ from srcad.rules.running import backward
 
 
 @adjoint(
-    np.histogram, active=("a", "bins", "weights"),
+    np.histogram, active=("a", "bins", "weights"), memory="shared",
     samples=lambda f, v, m, near: [
         f(v, 3, weights=near(0.5, 2.0, 4)), f(m, 4, (-3.0, 3.0), None, near(0.5, 2.0, 3, 4)),
         f(v, np.array([-2.5, 0.1, 0.7, 2.5]), weights=near(0.5, 2.0, 4), density=True), f(v, 3),

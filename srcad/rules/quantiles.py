@@ -96,7 +96,10 @@ def cotangents(y_bar, rows, q, method, position, n):
     right = np.minimum(left + 1, n - 1)
     step = rows[at_ranks(order, right)] - rows[at_ranks(order, left)]
     inside = (raw >= 0) & (raw <= n - 1)
-    level_bar = y_bar * inside * step * (n + slope(method))
+    rate = n + slope(method)
+    if np.ndim(rate) > 0:
+        rate = np.astype(rate, y_bar.dtype)
+    level_bar = y_bar * inside * step * rate
     if np.ndim(rows) > 1:
         level_bar = np.sum(level_bar, axis=0)
     return bar, np.reshape(level_bar, np.shape(q))
