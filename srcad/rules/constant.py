@@ -112,7 +112,8 @@ def logspace(y_bar, y, start, stop, num=50, endpoint=True, base=10.0, *, dtype=N
     if np.ndim(base) > 0:
         return BASES, BASES, BASES
     slope = y_bar * y
-    start_bar, stop_bar = linspace(slope * np.log(base), start, stop, num, endpoint, axis=axis)
+    rate = np.log(np.asarray(base, y_bar.dtype))
+    start_bar, stop_bar = linspace(slope * rate, start, stop, num, endpoint, axis=axis)
     exponents = np.linspace(start, stop, num, endpoint, axis=axis)
     return start_bar, stop_bar, np.sum(slope * exponents) / base
 

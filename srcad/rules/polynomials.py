@@ -10,7 +10,8 @@ from srcad.rules.row import NoPartial
 
 MORE_RESULTS = NoPartial("np.polyfit with full= or cov= has no rule: call it without")
 MATRIX = NoPartial("np.poly of a matrix has no rule: call it with the eigenvalues")
-SEVERAL = NoPartial("polyval has a rule for one polynomial: c with one axis")
+SEVERAL = NoPartial("np.polyval has a rule for coefficients with one axis")
+ROWS = NoPartial("polynomials have a rule for coefficients with one axis")
 
 
 @adjoint(np.vander, samples=lambda f, v: [f(v), f(v, 3), f(v, 3, True), f(v, 1)])
@@ -33,9 +34,11 @@ def fewer(n):
 @adjoint(np.polyval, samples=lambda f, v, w, m: [f(w, v), f(w, m), f(v, 0.7), f(w[:1], v)])
 def polyval(y_bar, y, p, x):
     """The coefficients' cotangents are sums with the powers of `x`."""
+    if np.ndim(p) != 1:
+        return SEVERAL, SEVERAL
     n = np.size(p)
     slope = np.polyval(p[:-1] * np.arange(n - 1, 0, -1, dtype=y_bar.dtype), x)
-    powers = np.vander(np.ravel(x), n)
+    powers = np.astype(np.vander(np.ravel(x), n), y_bar.dtype)
     return conj(powers.T) @ np.ravel(y_bar), y_bar * conj(slope)
 
 
@@ -43,11 +46,15 @@ def polyval(y_bar, y, p, x):
 @linear(np.polyadd, samples=lambda f, v, w: [f(v, w), f(w, v), f(v, 0.5)])
 def polyadd(y_bar, a1, a2):
     """The last coefficients belong together."""
+    if np.ndim(y_bar) != 1:
+        return ROWS, ROWS
     return last(y_bar, a1), last(y_bar, a2)
 
 
 @linear(np.polysub, samples=lambda f, v, w: [f(v, w), f(w, v), f(v, 0.5)])
 def polysub(y_bar, a1, a2):
+    if np.ndim(y_bar) != 1:
+        return ROWS, ROWS
     return last(y_bar, a1), -last(y_bar, a2)
 
 

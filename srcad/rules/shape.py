@@ -291,6 +291,13 @@ def margins(pad_width, ndim):
     return tuple((int(rows[k, 0]), int(rows[k, 1])) for k in range(ndim))
 
 
+def rows_of(pad_width, ndim):
+    """As `margins`, also of a width that is not known before the call."""
+    if is_known(pad_width):
+        return margins(pad_width, ndim)
+    return np.broadcast_to(np.asarray(pad_width), (ndim, 2))
+
+
 def inner(y_bar, pad_width, array):
     """The block of a padded array that is the array itself."""
     if np.ndim(array) == 0:
@@ -327,10 +334,9 @@ def pad(
     if mode == "empty":
         return inner(y_bar, pad_width, array), None, None
     if mode in ("linear_ramp", "mean"):
-        told = isinstance(pad_width, (int, np.integer, tuple, list, dict, np.ndarray))
-        if not told or not is_known(pad_width) or not is_known(np.ndim(array)):
+        if not is_known(np.ndim(array)) or isinstance(pad_width, dict) and not is_known(pad_width):
             return PAD_WIDTH, PAD_WIDTH, PAD_WIDTH
-        widths = margins(pad_width, np.ndim(array))
+        widths = rows_of(pad_width, np.ndim(array))
         if mode == "mean":
             return of_means(y_bar, array, widths, stat_length), None, None
         array_bar, total = of_ramps(y_bar, array, widths)
@@ -353,13 +359,16 @@ def of_means(y_bar, array, widths, stat_length):
     for k in range(np.ndim(array)):
         axis = np.ndim(array) - 1 - k
         n, first = np.shape(array)[axis], widths[axis][0]
-        lengths = (n, n) if stat_length is None else margins(stat_length, np.ndim(array))[axis]
-        left, right = np.minimum(lengths[0], n), np.minimum(lengths[1], n)
-        places = np.reshape(np.arange(n), turned(axis, np.ndim(array)))
-        before = np.sum(part(bar, 0, first, axis), axis=axis, keepdims=True) / left
-        after = np.sum(part(bar, first + n, None, axis), axis=axis, keepdims=True) / right
+        before = np.sum(part(bar, 0, first, axis), axis=axis, keepdims=True)
+        after = np.sum(part(bar, first + n, None, axis), axis=axis, keepdims=True)
         inside = part(bar, first, first + n, axis)
-        bar = inside + before * (places < left) + after * (places >= n - right)
+        if stat_length is None:
+            bar = inside + (before + after) / n
+        else:
+            lengths = rows_of(stat_length, np.ndim(array))[axis]
+            left, right = min(lengths[0], n), min(lengths[1], n)
+            places = np.reshape(np.arange(n), turned(axis, np.ndim(array)))
+            bar = inside + before / left * (places < left) + after / right * (places >= n - right)
     return bar
 
 
@@ -391,10 +400,11 @@ def turned(k, rank):
 
 @linear(np.resize, samples=lambda f, v, m: [f(v, 7), f(m, (2, 3)), f(m, (5, 4)), f(v, (2, 4))])
 def resize(y_bar, a, new_shape):
-    """The entries in memory order, again and again."""
+    """The entries in memory order, again and again; zeros if there are none."""
     places = np.ravel(np.resize(numbered(a), new_shape))
-    flat = add_at_repeated(np.zeros_like(np.ravel(a)), places, np.ravel(y_bar))
-    return np.reshape(flat, np.shape(a)), None
+    zeros = np.zeros_like(a, shape=(np.maximum(np.size(a), 1),))
+    flat = add_at_repeated(zeros, places, np.ravel(y_bar))
+    return np.reshape(flat[: np.size(a)], np.shape(a)), None
 
 
 @linear(

@@ -4,5 +4,5 @@ import numpy as np
 
 from srcad.rules.declare import unruled
 
-unruled(np.angle, np.i0, np.unique, np.linalg.cond, np.linalg.eig, np.linalg.eigvals,
+unruled(np.angle, np.linalg.cond, np.linalg.eig, np.linalg.eigvals,
         np.linalg.lstsq, np.linalg.multi_dot, np.linalg.qr, memory="fresh")  # fmt: skip

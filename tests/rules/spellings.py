@@ -30,6 +30,7 @@ DECIDING = {
     (np.einsum, 0), (np.linalg.svd, 1), (np.linalg.svd, "full_matrices"),
     (np.linalg.svd, "compute_uv"), (np.meshgrid, "indexing"),
     (np.average, 3), (np.average, "returned"), (np.gradient, "axis"),
+    (np.unique, 1), (np.unique, 2), (np.unique, "return_index"), (np.unique, "return_counts"),
 }  # fmt: skip
 
 
