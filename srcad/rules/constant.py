@@ -8,8 +8,12 @@ import operator
 
 import numpy as np
 
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, linear, nondifferentiable
+from srcad.rules.row import NoPartial
 from srcad.runtime import sign, sorted_positions, unbroadcast, zero_cotangent
+
+BASES = NoPartial("np.logspace has a rule for one number as its base")
 
 # ------------------------------------------------------------------------ comparisons and logic
 nondifferentiable(operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
@@ -97,3 +101,31 @@ def linspace(y_bar, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
         weights = np.linspace(0.0, 1.0, num, False, dtype=y_bar.dtype)
     rows = y_bar if np.ndim(y_bar) == 1 else np.moveaxis(y_bar, axis, -1)
     return unbroadcast(rows @ (1 - weights), start), unbroadcast(rows @ weights, stop)
+
+
+@adjoint(
+    np.logspace, active=("start", "stop", "base"),
+    samples=lambda f, v: [f(0.5, 2.0, 5), f(0.5, 1.5, 4, False, 2.5), f(0.5, v, num=3, base=2.0)],
+)  # fmt: skip
+def logspace(y_bar, y, start, stop, num=50, endpoint=True, base=10.0, *, dtype=None, axis=0):
+    """``base**linspace(start, stop)``."""
+    if np.ndim(base) > 0:
+        return BASES, BASES, BASES
+    slope = y_bar * y
+    rate = np.log(np.asarray(base, y_bar.dtype))
+    start_bar, stop_bar = linspace(slope * rate, start, stop, num, endpoint, axis=axis)
+    exponents = np.linspace(start, stop, num, endpoint, axis=axis)
+    return start_bar, stop_bar, np.sum(slope * exponents) / base
+
+
+@adjoint(
+    np.geomspace,
+    samples=lambda f, near: [
+        f(0.5, 2.0, 5), f(0.5, near(0.5, 2.0, 4), 3, axis=1), f(0.5, 2.0, 4, False)],
+)  # fmt: skip
+def geomspace(y_bar, y, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
+    """``start * (stop / start)**t`` with fixed ``t``."""
+    if may_be_complex(y):
+        return REAL_ONLY, REAL_ONLY
+    start_bar, stop_bar = linspace(y_bar * y, start, stop, num, endpoint, axis=axis)
+    return start_bar / start, stop_bar / stop

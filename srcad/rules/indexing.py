@@ -11,6 +11,7 @@ import numpy as np
 
 from srcad.rules.declare import linear, nondifferentiable
 from srcad.rules.registry import static
+from srcad.rules.shape import ones
 from srcad.rules.writes import add_at, add_at_repeated, updated
 from srcad.runtime import last_writes, unbroadcast
 
@@ -149,6 +150,35 @@ def delete(y_bar, arr, obj, axis=None):
         return np.reshape(flat, np.shape(arr)), None
     places = np.delete(np.arange(np.shape(arr)[axis]), obj)
     return add_at(np.zeros_like(arr), at(places, axis, np.ndim(arr)), y_bar), None
+
+
+@linear(
+    np.insert,
+    samples=lambda f, v, m, array: [
+        f(v, 1, 0.5), f(v, [1, 1, 3], array(3)), f(m, 1, array(4), axis=0), f(m, [0, 2], 0.5, 1),
+        f(m, 2, 0.3), f(m, [0, 2], array(3, 2), axis=1), f(v, [3, 1], array(2)),
+        f(m, 1, array(3), axis=1), f(v, 2, array(3))],
+)  # fmt: skip
+def insert(y_bar, arr, obj, values, axis=None):
+    """The places are found by inserting -1, -2 and so on into the numbers of the old entries."""
+    n = np.size(arr) if axis is None else np.shape(arr)[axis]
+    count = (np.size(y_bar) if axis is None else np.shape(y_bar)[axis]) - n
+    places = np.argsort(np.insert(np.arange(n), obj, -1 - np.arange(count)))
+    new, old = places[:count][::-1], places[count:]
+    if axis is None:
+        return np.reshape(y_bar[old], np.shape(arr)), None, written(y_bar[new], values)
+    arr_bar = y_bar[at(old, axis, np.ndim(arr))]
+    values_bar = y_bar[at(new, axis, np.ndim(arr))]
+    if np.ndim(obj) == 0:
+        values_bar = np.moveaxis(values_bar, axis, 0)
+    return arr_bar, None, written(values_bar, values)
+
+
+def written(bar, values):
+    """The cotangent of values that were broadcast; they may have further axes of length 1."""
+    if np.ndim(values) > np.ndim(bar):
+        bar = np.reshape(bar, ones(np.ndim(values) - np.ndim(bar)) + np.shape(bar))
+    return unbroadcast(bar, values)
 
 
 # ------------------------------------------------------------------------ diagonals

@@ -7,7 +7,11 @@ one array of them if they are the rows of one array.
 import numpy as np
 
 from srcad.rules.declare import adjoint, linear
+from srcad.rules.row import NoPartial
 from srcad.rules.shape import part
+from srcad.runtime import unbroadcast
+
+DEEP_BLOCKS = NoPartial("np.block has a rule for one or two levels of lists and arrays of two axes")
 
 
 def parts(y_bar, arrays, axis):
@@ -165,4 +169,72 @@ def meshgrid(y_bar, y, *xi, indexing="xy"):
         others = tuple(j for j in range(len(xi)) if j != axis)
         bar = None if y_bar[k] is None else np.sum(y_bar[k], axis=others)
         bars.append(None if bar is None else np.reshape(bar, np.shape(xi[k])))
+    return bars
+
+
+# ------------------------------------------------------------------------ choices between arrays
+@linear(
+    np.select, active=("choicelist", "default"), takes_lists=True,
+    samples=lambda f, v, m, mask, array: [
+        f([mask, v > 0], [v, array(4)], 0.5), f([m > 0.5, m > -0.5], [m, v], array(3, 1)),
+        f([m > 0.5], [m])],
+)  # fmt: skip
+def select(y_bar, condlist, choicelist, default=0):
+    """The first array whose condition holds has the cotangent."""
+    bars = []
+    free = True
+    for k in range(len(choicelist)):
+        owned = np.logical_and(free, condlist[k])
+        bars.append(unbroadcast(y_bar * owned, choicelist[k]))
+        free = np.logical_and(free, np.logical_not(condlist[k]))
+    return as_given(bars, choicelist), unbroadcast(y_bar * free, default)
+
+
+@linear(
+    np.choose, takes_lists=True,
+    samples=lambda f, v, m, array: [
+        f(np.array([0, 1, 1, 0]), [v, array(4)]), f(np.array([[0], [1], [0]]), [m, v]),
+        f(np.array([0, 3, -1, 1]), [v, array(4)], mode="wrap"),
+        f(np.array([0, 3, -1, 1]), [v, array(4)], mode="clip")],
+)  # fmt: skip
+def choose(y_bar, a, choices, *, mode="raise"):
+    """The array whose number is in `a` has the cotangent."""
+    count = len(choices)
+    place = a
+    if mode != "raise":
+        place = np.mod(a, count) if mode == "wrap" else np.clip(a, 0, count - 1)
+    bars = []
+    for k in range(count):
+        bars.append(unbroadcast(y_bar * (place == k), choices[k]))
+    return None, as_given(bars, choices)
+
+
+# ------------------------------------------------------------------------ blocks
+@linear(
+    np.block, takes_lists=True, samples=lambda f, v, w, m, array: [
+        f([[m, array(3, 2)], [array(1, 4), array(1, 2)]]), f([v, w]), f([[v], [m]])],
+)  # fmt: skip
+def block(y_bar, arrays):
+    """Rows of blocks; nested deeper, or with more than two axes, there is no rule."""
+    if np.ndim(y_bar) > 2:
+        return DEEP_BLOCKS
+    if not isinstance(arrays[0], (list, tuple)):
+        return pieces(y_bar, arrays)
+    bars = []
+    top = 0
+    for row in arrays:
+        height = np.shape(row[0])[0] if np.ndim(row[0]) > 1 else 1
+        bars.append(pieces(y_bar[top : top + height], row))
+        top = top + height
+    return bars
+
+
+def pieces(y_bar, row):
+    """The cotangents of blocks side by side."""
+    bars = []
+    left = 0
+    for a in row:
+        width = np.shape(a)[-1] if np.ndim(a) > 0 else 1
+        bars.append(np.reshape(y_bar[..., left : left + width], np.shape(a)))
+        left = left + width
     return bars

@@ -3,12 +3,13 @@
 import numpy as np
 
 from srcad.rules.conjugates import ORDER, conj, may_be_complex
-from srcad.rules.declare import adjoint, nondifferentiable
+from srcad.rules.declare import adjoint, nondifferentiable, tangent
 from srcad.rules.row import NoPartial
 from srcad.rules.shape import flattened, unflattened
 from srcad.rules.writes import add_at_repeated
 from srcad.runtime import unbroadcast
 
+ROWS = NoPartial("np.unique has a rule without axis=")
 PERIOD = NoPartial("np.interp with period= has no rule")
 
 
@@ -45,6 +46,54 @@ nondifferentiable(stable_order, memory="fresh")
 
 
 @adjoint(
+    np.partition, active=("a",),
+    samples=lambda f, v, t: [f(t, 1), f(t, 0, 1), f(v, (0, 2)), f(t, 3, None)],
+)
+def partition(y_bar, y, a, kth, axis=-1, *, kind="introselect"):
+    """Each entry gets the cotangent of the place where it went, as by `np.argpartition`."""
+    if may_be_complex(a):
+        return ORDER
+    order = np.argpartition(a, kth, axis=axis)
+    if axis is None:
+        return np.reshape(y_bar[np.argsort(order)], np.shape(a))
+    if np.ndim(a) == 1:
+        return y_bar[np.argsort(order)]
+    return np.take_along_axis(y_bar, np.argsort(order, axis=axis), axis)
+
+
+@tangent(np.partition)
+def partition_tangent(a_dot, y, a, kth, axis=-1, *, kind="introselect"):
+    if may_be_complex(a):
+        return ORDER
+    order = np.argpartition(a, kth, axis=axis)
+    if axis is None:
+        return np.ravel(a_dot)[order]
+    if np.ndim(a) == 1:
+        return a_dot[order]
+    return np.take_along_axis(a_dot, order, axis)
+
+
+@adjoint(
+    np.unique, takes_lists=False, active=("ar",),
+    samples=lambda f, v, m: [
+        f(v), f(m), f(m, return_index=True), f(v, False, True), f(m, return_counts=True)],
+    kinks=lambda f: [(f([2, 1, 2]), [1, 1, 0])],
+)  # fmt: skip
+def unique(
+    y_bar, y, ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *,
+    equal_nan=True, sorted=True,
+):  # fmt: skip
+    """The first of equal entries has the cotangent."""
+    if axis is not None:
+        return ROWS
+    several = return_index or return_inverse or return_counts
+    g = y_bar[0] if several else y_bar
+    first = np.unique(ar, return_index=True, equal_nan=equal_nan)[1]
+    bar = add_at_repeated(np.zeros_like(np.ravel(ar)), first, g)
+    return np.reshape(bar, np.shape(ar))
+
+
+@adjoint(
     np.median,
     samples=lambda f, t, array: [
         f(array(5)), f(t, 1), f(t, axis=2, keepdims=True), f(t, (0, 2)), f(t, [1, -1]),
@@ -72,6 +121,28 @@ def middle(y_bar, a):
     rank = np.argsort(np.argsort(a, axis=-1, kind="stable"), axis=-1)
     n = np.shape(a)[-1]
     return 0.5 * y_bar * (rank == (n - 1) // 2) + 0.5 * y_bar * (rank == n // 2)
+
+
+@adjoint(
+    np.nanmedian,
+    samples=lambda f, t, array: [
+        f(array(5)), f(t, 1), f(t, axis=2, keepdims=True), f(t, (0, 2)),
+        f(t, axis=(0, 1), keepdims=True)],
+    kinks=lambda f: [
+        (f([3, np.nan, 1, 2]), [0, 0, 0, 1]), (f([4, 1, np.nan, 2, 3]), [0, 0, 0, 0.5, 0.5])],
+)  # fmt: skip
+def nanmedian(y_bar, y, a, axis=None, *, keepdims=False):
+    """The middle number, or half of each of the two middle ones, in stable order; at nan: 0."""
+    if may_be_complex(a):
+        return ORDER
+    flat = np.ravel(a) if axis is None else flattened(a, axis)
+    numbers = np.logical_not(np.isnan(flat))
+    rank = np.argsort(np.argsort(flat, axis=-1, kind="stable"), axis=-1)
+    n = np.sum(numbers, axis=-1, keepdims=True)
+    bar = np.reshape(y_bar, np.shape(flat)[:-1] + (1,))  # noqa: RUF005 - perhaps not known
+    both = 0.5 * bar * (rank == (n - 1) // 2) + 0.5 * bar * (rank == n // 2)
+    rows = np.where(numbers, both, 0.0)
+    return np.reshape(rows, np.shape(a)) if axis is None else unflattened(rows, a, axis)
 
 
 @adjoint(

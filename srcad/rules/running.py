@@ -1,10 +1,12 @@
 """Products, running sums and products, and differences between neighbours."""
 
+import math
+
 import numpy as np
 
 from srcad.rules.conjugates import conj
 from srcad.rules.declare import adjoint, linear
-from srcad.rules.reduction import kept, selected
+from srcad.rules.reduction import kept, selected, taking_part
 from srcad.rules.shape import flattened, ones, part, unflattened
 from srcad.runtime import unbroadcast
 
@@ -25,7 +27,33 @@ def nancumsum(y_bar, y, a, axis=None, dtype=None):
     return np.where(np.isnan(a), 0.0, cumsum(y_bar, a, axis))
 
 
+@linear(
+    np.cumulative_sum,
+    samples=lambda f, v, m: [f(v), f(m, axis=0), f(m, axis=-1, include_initial=True)],
+)
+def cumulative_sum(y_bar, x, *, axis=None, dtype=None, include_initial=False):
+    """As `np.cumsum`, perhaps after a first 0."""
+    along = 0 if axis is None else axis
+    return cumsum(part(y_bar, 1, None, along) if include_initial else y_bar, x, axis)
+
+
 # ------------------------------------------------------------------------ differences
+@linear(
+    np.ediff1d, active=("ary", "to_end", "to_begin"),
+    samples=lambda f, v, m, array: [
+        f(m), f(v, 0.5), f(v, array(2), array(3)), f(v, to_begin=0.7), f(v[:1])],
+)  # fmt: skip
+def ediff1d(y_bar, ary, to_end=None, to_begin=None):
+    """Differences of all entries, between what is put before and after them."""
+    start = 0 if to_begin is None else np.size(to_begin)
+    stop = start + np.maximum(np.size(ary) - 1, 0)
+    zero = np.zeros_like(np.ravel(ary)[:1])
+    bar = np.reshape(backward(zero, y_bar[start:stop], 0), np.shape(ary))
+    end_bar = None if to_end is None else np.reshape(y_bar[stop:], np.shape(to_end))
+    begin_bar = None if to_begin is None else np.reshape(y_bar[:start], np.shape(to_begin))
+    return bar, end_bar, begin_bar
+
+
 @linear(
     np.diff, memory={"n": (0,)}, active=("a", "prepend", "append"),
     samples=lambda f, v, m, t, array: [
@@ -91,6 +119,18 @@ def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
     return selected(bar * rest, where)
 
 
+@adjoint(
+    np.nanprod,
+    samples=lambda f, m, t, where: [
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)), f(m, axis=1, where=where)],
+    kinks=lambda f: [(f([2, math.nan, 3]), [3, 0, 2])],
+)  # fmt: skip
+def nanprod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
+    """At nan: 0."""
+    numbers = taking_part(np.logical_not(np.isnan(a)), where)
+    return prod(y_bar, y, np.where(numbers, a, 1.0), axis, keepdims=keepdims, where=numbers)
+
+
 def others(a):
     """The product of all other entries, along the last axis."""
     if np.ndim(a) == 1:
@@ -118,6 +158,25 @@ def cumprod(y_bar, y, a, axis=None, dtype=None):
         return np.reshape(before(np.ravel(a)) * swept(y_bar, np.ravel(a)), np.shape(a))
     sums = swept(np.moveaxis(y_bar, axis, 0), np.moveaxis(a, axis, 0))
     return np.moveaxis(before(np.moveaxis(a, axis, -1)), -1, axis) * np.moveaxis(sums, 0, axis)
+
+
+@adjoint(
+    np.cumulative_prod,
+    samples=lambda f, v, m: [f(v), f(m, axis=0), f(m, axis=-1, include_initial=True)],
+)
+def cumulative_prod(y_bar, y, x, *, axis=None, dtype=None, include_initial=False):
+    """As `np.cumprod`, perhaps after a first 1."""
+    along = 0 if axis is None else axis
+    if include_initial:
+        y_bar = part(y_bar, 1, None, along)
+    return cumprod(y_bar, y, x, axis)
+
+
+@adjoint(np.nancumprod, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(np.array([2.0, 0, 3, 0]))])
+def nancumprod(y_bar, y, a, axis=None, dtype=None):
+    """At nan: 0."""
+    is_nan = np.isnan(a)
+    return np.where(is_nan, 0.0, cumprod(y_bar, y, np.where(is_nan, 1.0, a), axis))
 
 
 def swept(y_bar, a):
@@ -160,3 +219,14 @@ def trapezoid(y_bar, integral, y, x=None, dx=1.0, axis=-1):
         return bar, backward(np.zeros_like(part(x, None, 1, axis)), widths_bar, axis), None
     widths_bar = unbroadcast(np.moveaxis(g * pairs, axis, -1), np.diff(x))
     return bar, backward(np.zeros_like(x[:1]), widths_bar, -1), None
+
+
+# ------------------------------------------------------------------------ jumps
+@adjoint(
+    np.unwrap, active=("p", "period"),
+    samples=lambda f, v, m: [
+        f(9 * v), f(9 * m, axis=0), f(9 * m, 1.0, 1, period=3.0), f(9 * v, discont=4.0)],
+)  # fmt: skip
+def unwrap(y_bar, y, p, discont=None, axis=-1, *, period=2 * math.pi):
+    """Periods are added, as many as are between `y` and `p`."""
+    return y_bar, np.sum(y_bar * np.round((y - p) / period))

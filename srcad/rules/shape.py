@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import linear
 from srcad.rules.registry import is_known, static
 from srcad.rules.row import NoPartial
@@ -11,7 +12,12 @@ from srcad.rules.writes import add_at_repeated
 from srcad.runtime import unbroadcast
 
 MEMORY_ORDER = NoPartial("its result depends on the memory layout; write order='C' or order='F'")
-PAD_MODE = NoPartial("the mode must be constant, edge, reflect, symmetric or wrap")
+PAD_MODE = NoPartial(
+    "the modes of np.pad with a rule are constant, edge, reflect, symmetric, wrap, linear_ramp, "
+    "mean and empty"
+)
+PAD_ODD = NoPartial("np.pad with reflect_type='odd' has no rule")
+PAD_WIDTH = NoPartial("in this mode, the widths and the rank must be known before the call")
 PAD_CONSTANTS = NoPartial("only one number as constant_values has a derivative")
 
 
@@ -285,6 +291,13 @@ def margins(pad_width, ndim):
     return tuple((int(rows[k, 0]), int(rows[k, 1])) for k in range(ndim))
 
 
+def rows_of(pad_width, ndim):
+    """As `margins`, also of a width that is not known before the call."""
+    if is_known(pad_width):
+        return margins(pad_width, ndim)
+    return np.broadcast_to(np.asarray(pad_width), (ndim, 2))
+
+
 def inner(y_bar, pad_width, array):
     """The block of a padded array that is the array itself."""
     if np.ndim(array) == 0:
@@ -301,20 +314,112 @@ def inner(y_bar, pad_width, array):
 
 
 @linear(
-    np.pad, active=("array", "constant_values"),
+    np.pad, active=("array", "constant_values", "end_values"),
     samples=lambda f, v, m: [
         f(v, 2), f(m, (1, 2)), f(m, ((1, 0), (2, 3))), f(m, 1, constant_values=0.5), f(m, {-1: 2}),
-        *[f(m, ((2, 1), (1, 3)), mode=mode) for mode in ("edge", "reflect", "symmetric", "wrap")]],
+        *[f(m, ((2, 1), (1, 3)), mode=mode) for mode in ("edge", "reflect", "symmetric", "wrap")],
+        f(v, 2, "linear_ramp", end_values=0.5), f(m, ((2, 1), (0, 3)), mode="linear_ramp"),
+        f(m, ((2, 1), (0, 3)), mode="mean"), f(v, 2, mode="mean", stat_length=3)],
 )  # fmt: skip
-def pad(y_bar, array, pad_width, mode="constant", *, constant_values=0):
+def pad(
+    y_bar, array, pad_width, mode="constant", *, constant_values=0, end_values=0, stat_length=None,
+    reflect_type="even",
+):  # fmt: skip
     """The padding is constant, or copies of entries (found by padding their indices)."""
     if mode == "constant":
         array_bar = inner(y_bar, pad_width, array)
         if np.ndim(constant_values) == 0:
-            return array_bar, np.sum(y_bar) - np.sum(array_bar)
-        return array_bar, PAD_CONSTANTS
+            return array_bar, np.sum(y_bar) - np.sum(array_bar), None
+        return array_bar, PAD_CONSTANTS, None
+    if mode == "empty":
+        return inner(y_bar, pad_width, array), None, None
+    if mode in ("linear_ramp", "mean"):
+        if not is_known(np.ndim(array)) or isinstance(pad_width, dict) and not is_known(pad_width):
+            return PAD_WIDTH, PAD_WIDTH, PAD_WIDTH
+        widths = rows_of(pad_width, np.ndim(array))
+        if mode == "mean":
+            return of_means(y_bar, array, widths, stat_length), None, None
+        array_bar, total = of_ramps(y_bar, array, widths)
+        return array_bar, None, total if np.ndim(end_values) == 0 else PAD_CONSTANTS
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        return PAD_MODE, None
+        return PAD_MODE, None, None
+    if reflect_type != "even":
+        return PAD_ODD, None, None
     places = np.ravel(np.pad(numbered(array), pad_width, mode))
     bar = add_at_repeated(np.zeros_like(np.ravel(array)), places, np.ravel(y_bar))
-    return np.reshape(bar, np.shape(array)), None
+    return np.reshape(bar, np.shape(array)), None, None
+
+
+def of_means(y_bar, array, widths, stat_length):
+    """Before and after each axis is the mean of its first and of its last entries.
+
+    The axes are padded in order, so their transposes come in opposite order.
+    """
+    bar = y_bar
+    for k in range(np.ndim(array)):
+        axis = np.ndim(array) - 1 - k
+        n, first = np.shape(array)[axis], widths[axis][0]
+        before = np.sum(part(bar, 0, first, axis), axis=axis, keepdims=True)
+        after = np.sum(part(bar, first + n, None, axis), axis=axis, keepdims=True)
+        inside = part(bar, first, first + n, axis)
+        if stat_length is None:
+            bar = inside + (before + after) / n
+        else:
+            lengths = rows_of(stat_length, np.ndim(array))[axis]
+            left, right = min(lengths[0], n), min(lengths[1], n)
+            places = np.reshape(np.arange(n), turned(axis, np.ndim(array)))
+            bar = inside + before / left * (places < left) + after / right * (places >= n - right)
+    return bar
+
+
+def of_ramps(y_bar, array, widths):
+    """Before and after each axis are ramps between its ends and a number."""
+    bar = y_bar
+    total = 0.0
+    for k in range(np.ndim(array)):
+        axis = np.ndim(array) - 1 - k
+        n, (first, last) = np.shape(array)[axis], widths[axis]
+        shape = turned(axis, np.ndim(array))
+        rise = np.reshape(np.linspace(0, 1, first, False, dtype=bar.dtype), shape)
+        fall = np.flip(np.reshape(np.linspace(0, 1, last, False, dtype=bar.dtype), shape), axis)
+        before, after = part(bar, 0, first, axis), part(bar, first + n, None, axis)
+        total = total + np.sum(before * (1 - rise)) + np.sum(after * (1 - fall))
+        places = np.reshape(np.arange(n), shape)
+        before = np.sum(before * rise, axis=axis, keepdims=True)
+        after = np.sum(after * fall, axis=axis, keepdims=True)
+        inside = part(bar, first, first + n, axis)
+        bar = inside + before * (places == 0) + after * (places == n - 1)
+    return bar, total
+
+
+@static
+def turned(k, rank):
+    """The shape of a vector on axis `k` of an array."""
+    return (*(1,) * k, -1, *(1,) * (rank - k - 1))
+
+
+@linear(np.resize, samples=lambda f, v, m: [f(v, 7), f(m, (2, 3)), f(m, (5, 4)), f(v, (2, 4))])
+def resize(y_bar, a, new_shape):
+    """The entries in memory order, again and again; zeros if there are none."""
+    places = np.ravel(np.resize(numbered(a), new_shape))
+    zeros = np.zeros_like(a, shape=(np.maximum(np.size(a), 1),))
+    flat = add_at_repeated(zeros, places, np.ravel(y_bar))
+    return np.reshape(flat[: np.size(a)], np.shape(a)), None
+
+
+@linear(
+    np.lib.stride_tricks.sliding_window_view,
+    memory="read-only view",
+    samples=lambda f, v, m, t: [f(v, 3), f(m, (2, 3)), f(m, 2, 1), f(t, (2, 2), axis=(0, 2))],
+)
+def sliding_window_view(y_bar, x, window_shape, axis=None):
+    """Each entry is in several windows; they are found by the windows of the numbers."""
+    windows = np.lib.stride_tricks.sliding_window_view(numbered(x), window_shape, axis)
+    flat = add_at_repeated(np.zeros_like(np.ravel(x)), np.ravel(windows), np.ravel(y_bar))
+    return np.reshape(flat, np.shape(x)), None
+
+
+@linear(np.real_if_close, memory="shared", samples=lambda f, m: [f(m)])
+def real_if_close(y_bar, a, tol=100):
+    """Of real numbers the argument itself."""
+    return REAL_ONLY if may_be_complex(a) else y_bar

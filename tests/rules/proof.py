@@ -141,6 +141,40 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "SciPy solves systems of no unknowns for a right-hand side of any length": (
         "lstsq/[023]/size 0, last axis/*",
     ),
+    "np.cov of no variables does not read the weights": (
+        "np.cov/10/size 0, first axis/*",
+        "np.cov/11/size 0, first axis/*",
+        "np.cov/12/size 0, first axis/*",
+    ),
+    "np.histogram without any edges raises IndexError": (
+        "np.histogram/2/size 0, first axis/*",
+        "np.histogram/2/float32, size 0, first axis/*",
+    ),
+    "np.polymul of no coefficients raises ValueError; NumPy takes them for 0": (
+        "np.polymul/?/size 0, first axis/reverse",
+        "np.polymul/?/size 0, first axis/forward",
+        "np.polymul/?/size 0, first axis/second",
+        "np.polymul/?/size 0, first axis/twice",
+        "np.polymul/?/float32, size 0, first axis/reverse",
+        "np.polymul/?/float32, size 0, first axis/forward",
+    ),
+    "np.poly of no zeros is the number 1.0, not an array": (
+        "np.poly/?/size 0, first axis/*",
+        "np.poly/?/float32, size 0, first axis/*",
+    ),
+    "np.polyadd and np.polysub take no coefficients and a number for a sum of one entry": (
+        "np.poly[as]*/2/size 0, first axis/*",
+        "np.poly[as]*/2/float32, size 0, first axis/reverse",
+    ),
+    "NumPy warns that a fit by np.polyfit has not full rank": (
+        "np.polyfit/?/size 1, first axis/*",
+        "np.polyfit/?/float32, size 1, first axis/*",
+        "np.polyfit/1/all ones/*",
+    ),
+    "np.gradient of a 0-d array raises IndexError in place of TypeError": (
+        "np.gradient/3/0-d/error",
+        "np.gradient/8/0-d/error",
+    ),
     "NumPy stretches one interval over several points": ("np.trapezoid/7/leading axis/*",),
 }  # fmt: skip
 

@@ -35,6 +35,8 @@ DECIDING = {
     (linalg.lu, "permute_l"), (linalg.lu, "p_indices"), (linalg.eigh, "eigvals_only"),
     (linalg.pinv, "return_rank"), (linalg.pinvh, "return_rank"),
     (linalg.expm_frechet, "compute_expm"),
+    (np.average, 3), (np.average, "returned"), (np.gradient, "axis"),
+    (np.unique, 1), (np.unique, 2), (np.unique, "return_index"), (np.unique, "return_counts"),
 }  # fmt: skip
 
 

@@ -21,6 +21,8 @@ from srcad.types.structures import Opaque
 _DECIDING: dict[Any, tuple[str, ...]] = {
     np.linalg.svd: ("full_matrices", "compute_uv"),
     np.linalg.qr: ("mode",),
+    np.average: ("returned",),
+    np.gradient: ("axis",),
     np.linspace: ("retstep",),
     np.meshgrid: ("indexing",),
 }
@@ -45,7 +47,11 @@ def _require_static(function: Any) -> None:
     @means(function)
     def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         if state.is_active(*args, *kwargs.values()):
-            given = kwargs if "xi" in names else {**dict(zip(names, args, strict=False)), **kwargs}
+            given = (
+                kwargs
+                if {"xi", "varargs"} & {*names}
+                else {**dict(zip(names, args, strict=False)), **kwargs}
+            )
             for name in _DECIDING[function]:
                 known(state, given.get(name, Constant(None)), f"the option {name!r}")
         return None

@@ -56,13 +56,20 @@ AXES = frozenset({"axis", "axes", "axis1", "axis2", "source", "destination", "st
 _ITEMS = (2, 4)  # of a list: no length above differs by 2, so none explains that of a list
 
 
+# What returns two results, whatever its arguments.
+_PAIRS = (
+    np.linalg.slogdet, np.linalg.eigh, np.linalg.eig, np.divmod, np.modf, divmod, np.histogram,
+)  # fmt: skip
 # What returns a tuple or a list, by its options or always.
 _SEQUENCES = (
     np.linalg.svd, np.linalg.qr, np.meshgrid, np.broadcast_arrays,
-    np.unique_all, np.unique_counts, np.unique_inverse, np.histogram, np.nonzero, np.ix_, np.frexp,
+    np.unique_all, np.unique_counts, np.unique_inverse, np.nonzero, np.ix_, np.frexp,
     np.unravel_index,
 )  # fmt: skip
-_PAIRS = (np.linalg.slogdet, np.linalg.eigh, np.linalg.eig, np.divmod, np.modf, divmod)
+# The results without the axes of length 1.
+_SQUEEZED = (np.squeeze, np.cov, np.corrcoef)
+# The length of the result is no sum of lengths, though some stand-ins look so.
+_OF_OTHER_LENGTH = (np.convolve, np.correlate, np.polymul)
 # The results of functions of `scipy.stats` that raise for stand-ins, which do not vary.
 _STATISTICS = {"pearsonr": 2, "linregress": 5}
 # What `numpy.fft` makes complex of whatever it is: unknown, it would be taken for real.
@@ -87,10 +94,7 @@ _OF_LINALG: dict[str, Type] = {
 
 def is_pair(target: Any) -> bool:
     """Return True if a function returns two results, whatever its arguments."""
-    return any(
-        target is f
-        for f in (np.linalg.slogdet, np.linalg.eigh, np.linalg.eig, np.divmod, np.modf, divmod)
-    )
+    return any(target is f for f in _PAIRS)
 
 
 def fallback(target: Any) -> Type:
@@ -244,9 +248,8 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
     named = tuple(arg for _, arg in kwargs)
     if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
         return fallback(target)
-    if target is np.squeeze:
-        for e in _extents_in(args[0]):
-            is_one(e)
+    if any(target is f for f in _SQUEEZED):
+        _settle_squeezed((*args, *named))
     tries = [
         (given, case)
         for given in of_other_ranks(args)
@@ -261,16 +264,40 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
         if any(found):
             results = [pair and _explained(*pair, extents, runs) for pair in found]
             found_type = agreed([case for _, case in tries], results)
+            if any(target is f for f in _OF_OTHER_LENGTH):
+                return _of_any_length(found_type)
             return _complex_if_always(target, found_type)
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
     known = fallback(target)
+    if target is np.average and _is_returned(args, kwargs):
+        return TupleOf((NUMBER, NUMBER))
     if known is OPAQUE and is_of_scipy(target):
         with quiet():
             pair = _tried(target, *_along_first_axis(target, args, kwargs), runs, tries[0][1])
         if pair and all(isinstance(y, np.ndarray | np.number) for y in pair):
             return NUMBER
     return known
+
+
+def _settle_squeezed(args: Args) -> None:
+    """Settle which lengths are 1: the result has no axis for those."""
+    for arg in args:
+        for extent in _extents_in(arg):
+            is_one(extent)
+
+
+def _of_any_length(found: Type) -> Type:
+    """Return the type of a vector whose length is not that of the stand-ins' results."""
+    if not isinstance(found, Numeric) or not found.shape:
+        return found
+    return Numeric(found.dtype, (fresh_extent(),), found.form)
+
+
+def _is_returned(args: Args, kwargs: Kwargs) -> bool:
+    """Return True if `np.average` is asked for the sum of the weights, too."""
+    option = args[3] if len(args) > 3 else dict(kwargs).get("returned")
+    return isinstance(option, Const) and bool(option.value)
 
 
 @functools.cache

@@ -1,0 +1,183 @@
+"""Quantiles and percentiles, with or without nan, by every method of NumPy.
+
+A quantile is a weighted mean of one or two entries, which are neighbours in sorted order: those
+around a position between 0 and n - 1.  NumPy's own quantile of the ranks ``0, 1, ..`` is that
+position.  Entries that tie keep their order.
+
+Source: Hyndman and Fan (1996), *Sample quantiles in statistical packages*; their nine methods are
+positions ``n q + alpha + q (1 - alpha - beta) - 1``.
+"""
+
+import numpy as np
+
+from srcad.rules.conjugates import ORDER, may_be_complex
+from srcad.rules.declare import adjoint
+from srcad.rules.registry import static
+from srcad.rules.shape import flattened, unflattened
+from srcad.rules.writes import add_at_repeated
+
+# Alpha and beta of the methods that interpolate; the others are constant between jumps by `q`.
+PARAMETERS = {
+    "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
+    "linear": (1.0, 1.0), "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (0.375, 0.375),
+}  # fmt: skip
+
+
+@static
+def interpolates(method):
+    """Return True if the position depends on the level without jumps."""
+    return method in PARAMETERS
+
+
+@static
+def alpha(method):
+    """The position at level 0, and 1."""
+    return PARAMETERS.get(method, (0.0, 0.0))[0]
+
+
+@static
+def slope(method):
+    """The derivative of the position by the level is `n` and this number."""
+    first, second = PARAMETERS.get(method, (0.0, 0.0))
+    return 1.0 - first - second
+
+
+def as_rows(a, axis):
+    """A vector of all entries that are reduced, or a matrix with a row for each result."""
+    if np.ndim(a) == 1:
+        return a
+    if axis is None or np.ndim(a) == 0:
+        return np.ravel(a)
+    if isinstance(axis, (int, np.integer)):
+        moved = np.moveaxis(a, axis, -1)
+        return moved if np.ndim(a) == 2 else np.reshape(moved, (-1, np.shape(moved)[-1]))
+    flat = flattened(a, axis)
+    return np.reshape(flat, (-1, np.shape(flat)[-1]))
+
+
+def as_given(rows, a, axis):
+    """The inverse of `as_rows`."""
+    if np.ndim(a) == 1:
+        return rows
+    if axis is None or np.ndim(a) == 0:
+        return np.reshape(rows, np.shape(a))
+    if isinstance(axis, (int, np.integer)):
+        moved = np.moveaxis(a, axis, -1)
+        return np.moveaxis(np.reshape(rows, np.shape(moved)), -1, axis)
+    return unflattened(np.reshape(rows, np.shape(flattened(a, axis))), a, axis)
+
+
+def levels_last(y_bar, rows, q):
+    """The cotangent with one last axis of all levels, and before it that of the rows."""
+    if np.ndim(rows) == 1:
+        return np.reshape(y_bar, (np.size(q),))
+    return np.reshape(y_bar, (np.size(q), np.shape(rows)[0])).T
+
+
+def cotangents(y_bar, rows, q, method, position, n):
+    """The cotangents of rows of entries and of the levels.
+
+    `position` has one last axis of all levels, as the cotangent has, and before that none or those
+    of the rows; `n` is how many entries of a row are ranked.
+    """
+    order = np.argsort(rows, axis=-1, kind="stable")
+    low = np.astype(np.floor(position), int)
+    high = np.astype(np.ceil(position), int)
+    share = np.astype(position - low, y_bar.dtype)
+    first = at_ranks(order, low)
+    second = at_ranks(order, high)
+    bar = add_at_repeated(np.zeros_like(rows), first, y_bar * (1 - share))
+    bar = add_at_repeated(bar, second, y_bar * share)
+    if not interpolates(method):
+        return bar, None
+    level = np.reshape(q, (np.size(q),))
+    raw = n * level + alpha(method) + slope(method) * level - 1
+    left = np.maximum(np.minimum(low, n - 2), 0)
+    right = np.minimum(left + 1, n - 1)
+    step = rows[at_ranks(order, right)] - rows[at_ranks(order, left)]
+    inside = (raw >= 0) & (raw <= n - 1)
+    rate = n + slope(method)
+    if np.ndim(rate) > 0:
+        rate = np.astype(rate, y_bar.dtype)
+    level_bar = y_bar * inside * step * rate
+    if np.ndim(rows) > 1:
+        level_bar = np.sum(level_bar, axis=0)
+    return bar, np.reshape(level_bar, np.shape(q))
+
+
+def at_ranks(order, ranks):
+    """The index of the entries with these ranks, in each row."""
+    if np.ndim(order) == 1:
+        return order[ranks]
+    places = order[:, ranks] if np.ndim(ranks) == 1 else np.take_along_axis(order, ranks, -1)
+    return np.arange(np.shape(order)[0])[:, None], places
+
+
+@adjoint(
+    np.quantile,
+    samples=lambda f, v, m, t, array: [
+        f(array(5), 0.3), f(m, 0.4, 1), f(t, np.array([0.15, 0.8]), -1, keepdims=True),
+        f(t, np.array([[0.15, 0.8, 0.3]]), (0, 2)),
+        *[f(array(6), np.array([0.22, 0.71]), method=k) for k in (
+            "inverted_cdf", "averaged_inverted_cdf", "closest_observation",
+            "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased",
+            "lower", "higher", "midpoint", "nearest")]],
+    kinks=lambda f: [(f([4, 1, 2, 3], 0.3), [0, 0.1, 0.9, 0]), (f([1, 1, 1], 0.5), [0, 1, 0])],
+)  # fmt: skip
+def quantile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
+    """The slope by the level is that of the interval to its right, as in `np.interp`."""
+    if may_be_complex(a):
+        return ORDER, ORDER
+    rows = as_rows(a, axis)
+    n = np.shape(rows)[-1]
+    position = np.reshape(np.quantile(np.arange(n), q, method=method), (np.size(q),))
+    bar, level_bar = cotangents(levels_last(y_bar, rows, q), rows, q, method, position, n)
+    return as_given(bar, a, axis), level_bar
+
+
+@adjoint(
+    np.percentile,
+    samples=lambda f, m, t, array: [
+        f(array(5), 30.0), f(t, np.array([15.0, 80.0]), (0, 2), keepdims=True),
+        f(m, 40.0, 0, method="weibull"), f(m, 40, 0, method="nearest")],
+    kinks=lambda f: [(f([4, 1, 2, 3], 30), [0, 0.1, 0.9, 0])],
+)  # fmt: skip
+def percentile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
+    """As `quantile`, of hundredths."""
+    a_bar, level_bar = quantile(y_bar, y, a, q / 100, axis, method=method, keepdims=keepdims)
+    return a_bar, None if level_bar is None else level_bar / 100
+
+
+# ------------------------------------------------------------------------ without nan
+@adjoint(
+    np.nanquantile,
+    samples=lambda f, m, t, array: [
+        f(array(5), 0.3), f(m, 0.4, 1), f(t, np.array([0.15, 0.8]), (0, 2), keepdims=True),
+        *[f(m, np.array([0.22, 0.71]), 0, method=k) for k in (
+            "inverted_cdf", "interpolated_inverted_cdf", "hazen", "midpoint")]],
+    kinks=lambda f: [(f([4, np.nan, 1, 2, 3], 0.3), [0, 0, 0.1, 0.9, 0])],
+)  # fmt: skip
+def nanquantile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
+    """Ranks and counts of each row are those of its numbers; at nan: 0."""
+    if may_be_complex(a):
+        return ORDER, ORDER
+    rows = as_rows(a, axis)
+    numbers = np.logical_not(np.isnan(rows))
+    ranks = np.argsort(np.argsort(rows, axis=-1, kind="stable"), axis=-1)
+    position = np.nanquantile(np.where(numbers, ranks, np.nan), q, axis=-1, method=method)
+    position = levels_last(np.where(np.isnan(position), 0.0, position), rows, q)
+    n = np.sum(numbers, axis=-1, keepdims=True)
+    bar, level_bar = cotangents(levels_last(y_bar, rows, q), rows, q, method, position, n)
+    return as_given(np.where(numbers, bar, 0.0), a, axis), level_bar
+
+
+@adjoint(
+    np.nanpercentile,
+    samples=lambda f, m, t, array: [
+        f(array(5), 30.0), f(t, np.array([15.0, 80.0]), (0, 2), keepdims=True),
+        f(m, 40.0, 0, method="weibull"), f(m, 40, 0, method="nearest")],
+)  # fmt: skip
+def nanpercentile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
+    """As `nanquantile`, of hundredths."""
+    a_bar, level_bar = nanquantile(y_bar, y, a, q / 100, axis, method=method, keepdims=keepdims)
+    return a_bar, None if level_bar is None else level_bar / 100
