@@ -13,7 +13,11 @@ import zlib
 import numpy as np
 from scipy import stats
 
+import srcad.rules.scipy.fourier
+import srcad.rules.scipy.integrate
 import srcad.rules.scipy.multivariate
+import srcad.rules.scipy.optimize
+import srcad.rules.scipy.spatial
 import srcad.rules.scipy.special
 import srcad.rules.scipy.stats  # noqa: F401 - its rows, too
 from srcad import rules
