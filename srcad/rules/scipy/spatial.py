@@ -342,7 +342,8 @@ def minkowski(y_bar, y, u, v, p=2, w=None):
 )  # fmt: skip
 def cityblock(y_bar, y, u, v, w=None):
     bar = y_bar * slopes(u - v, y, "cityblock", w)
-    return bar, -bar, None if w is None else y_bar * np.abs(u - v)
+    w_bar = None if w is None else unbroadcast(y_bar * np.abs(u - v), w)
+    return unbroadcast(bar, u), unbroadcast(-bar, v), w_bar
 
 
 @adjoint(
@@ -355,7 +356,7 @@ def cityblock(y_bar, y, u, v, w=None):
 def chebyshev(y_bar, y, u, v, w=None):
     """Entries of weight 0 do not take part; the other weights do not matter."""
     bar = y_bar * slopes(u - v, y, "chebyshev", w)
-    return bar, -bar, None
+    return unbroadcast(bar, u), unbroadcast(-bar, v), None
 
 
 @adjoint(
@@ -365,8 +366,11 @@ def chebyshev(y_bar, y, u, v, w=None):
 )  # fmt: skip
 def canberra(y_bar, y, u, v, w=None):
     """At two zeros: 0."""
-    w_bar = None if w is None else y_bar * weighted(u, v, y, "canberra", 1, w)
-    return y_bar * ratios(u, v, y, "canberra", w), y_bar * ratios(v, u, y, "canberra", w), w_bar
+    u_bar = unbroadcast(y_bar * ratios(u, v, y, "canberra", w), u)
+    v_bar = unbroadcast(y_bar * ratios(v, u, y, "canberra", w), v)
+    if w is None:
+        return u_bar, v_bar, None
+    return u_bar, v_bar, unbroadcast(y_bar * weighted(u, v, y, "canberra", 1, w), w)
 
 
 @adjoint(
@@ -374,8 +378,11 @@ def canberra(y_bar, y, u, v, w=None):
     samples=lambda f, v, near: [f(v, 0.7 * v), f(v, 0.7 * v, near(0.5, 2.0, 4))],
 )  # fmt: skip
 def braycurtis(y_bar, y, u, v, w=None):
-    w_bar = None if w is None else y_bar * weighted(u, v, y, "braycurtis", 1, w)
-    return y_bar * ratios(u, v, y, "braycurtis", w), y_bar * ratios(v, u, y, "braycurtis", w), w_bar
+    u_bar = unbroadcast(y_bar * ratios(u, v, y, "braycurtis", w), u)
+    v_bar = unbroadcast(y_bar * ratios(v, u, y, "braycurtis", w), v)
+    if w is None:
+        return u_bar, v_bar, None
+    return u_bar, v_bar, unbroadcast(y_bar * weighted(u, v, y, "braycurtis", 1, w), w)
 
 
 @adjoint(
