@@ -349,9 +349,10 @@ def cityblock(y_bar, y, u, v, w=None):
 @adjoint(
     distance.chebyshev, active=("u", "v", "w"),
     samples=lambda f, v, near: [
-        f(v, 0.7 * v[::-1]), f(v, 0.7 * v[::-1], near(0.5, 2.0, 4)),
-        f(v, 0.7 * v[::-1], np.array([1, 0, 1, 1]))],
-    kinks=lambda f: [(f([1, 1], np.zeros(2)), [0.5, 0.5]), (f([1, 1], np.ones(2)), [0, 0])],
+        f(v, 0.7 * v[::-1]), f(v, 0.7 * v[::-1], near(0.5, 2.0, 4))],
+    kinks=lambda f: [
+        (f([1, 1], np.zeros(2)), [0.5, 0.5]), (f([1, 1], np.ones(2)), [0, 0]),
+        (f([1, 2], np.zeros(2), np.array([1, 0])), [1, 0])],
 )  # fmt: skip
 def chebyshev(y_bar, y, u, v, w=None):
     """Entries of weight 0 do not take part; the other weights do not matter."""
