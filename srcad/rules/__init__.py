@@ -62,7 +62,11 @@ __all__ = [
     "version",
 ]
 
+add_file("scipy.fft", "srcad.rules.scipy.fourier")
+add_file("scipy.integrate")
 add_file("scipy.linalg")
+add_file("scipy.optimize")
+add_file("scipy.spatial.distance", "srcad.rules.scipy.spatial")
 add_file("scipy.special")
 add_file("scipy.stats")
 

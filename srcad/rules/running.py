@@ -199,7 +199,11 @@ def swept(y_bar, a):
 )  # fmt: skip
 def trapezoid(y_bar, integral, y, x=None, dx=1.0, axis=-1):
     """The sum of ``width / 2 * (left + right)``; points on one axis, in `x` or at distance `dx`."""
-    g = 0.5 * np.expand_dims(y_bar, axis)
+    return from_intervals(0.5 * np.expand_dims(y_bar, axis), y, x, dx, axis)
+
+
+def from_intervals(g, y, x, dx, axis):
+    """The cotangents from `g`, half of those of the areas over the intervals."""
     pairs = part(y, 1, None, axis) + part(y, None, -1, axis)
     if x is None:
         widths = dx

@@ -51,6 +51,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.spatial import distance
 
 import srcad
 from srcad import rules
@@ -175,6 +176,19 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.gradient/3/0-d/error",
         "np.gradient/8/0-d/error",
     ),
+    "the angle of numbers is constant, of numbers without their mean undefined": (
+        "cdist/2/size 1, last axis/second",
+        "cdist/2/all ones/second",
+        "pdist/2/size 1, last axis/forward",
+        "pdist/2/size 1, last axis/second",
+        "pdist/8/all ones/second",
+        "pdist/8/all ones/reverse",
+        "pdist/8/all ones/forward",
+        "cosine/0/float32, size 1, first axis/forward",
+        "cosine/0/float32, size 1, first axis/reverse",
+        "cosine/1/size 1, first axis/reverse",
+        "correlation/2/size 1, first axis/second",
+    ),
     "NumPy stretches one interval over several points": ("np.trapezoid/7/leading axis/*",),
 }  # fmt: skip
 
@@ -270,6 +284,9 @@ class Program:
         inverse = (np.fft.hfft, np.fft.irfft, np.fft.irfft2, np.fft.irfftn)
         # np.interp refuses no data points, but not where no point is asked for.
         self.is_undefined_if_empty = is_diagonal or target in (*inverse, np.interp)
+        # SciPy reads beyond weights, or a matrix VI, that are shorter than the points.
+        is_weighted = any(name in kwargs for name in ("w", "V", "VI"))
+        self.is_undefined_if_cut = is_weighted and target in (distance.cdist, distance.pdist)
         self.operands: Operands = tuple(operands)
         self.rank = len(operands)
         self._globals = namespace
@@ -895,6 +912,8 @@ def generic(program: Program, number: int) -> Iterator[tuple[str, Operands, tupl
         made = changes[name](program.operands)
         if name.startswith("size 0") and program.is_undefined_if_empty:
             continue
+        if name.startswith("size") and program.is_undefined_if_cut:
+            continue
         if made is not None and name in PARTNERS and not _is_finite(program, made):
             continue  # whole numbers outside of the domain
         if made is not None and not any(same(made, old) is None for old in seen):
@@ -902,7 +921,7 @@ def generic(program: Program, number: int) -> Iterator[tuple[str, Operands, tupl
             if name in SHAPES:
                 seen.append(made)
     float32 = _float32(program.operands)
-    if float32 is not None and number < MANY:
+    if float32 is not None and number < MANY and not program.is_undefined_if_cut:
         empty = [] if program.is_undefined_if_empty else ["size 0, first axis"]
         for name in ("Fortran", "size 1, first axis", *empty):
             made = changes[name](float32)

@@ -13,8 +13,12 @@ import zlib
 import numpy as np
 from scipy import linalg, stats
 
+import srcad.rules.scipy.fourier
+import srcad.rules.scipy.integrate
 import srcad.rules.scipy.linalg
 import srcad.rules.scipy.multivariate
+import srcad.rules.scipy.optimize
+import srcad.rules.scipy.spatial
 import srcad.rules.scipy.special
 import srcad.rules.scipy.stats  # noqa: F401 - its rows, too
 from srcad import rules

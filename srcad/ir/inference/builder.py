@@ -74,6 +74,8 @@ _BY_CONTENT = (
 )  # fmt: skip
 
 
+# Parts of SciPy in which those with a rule that comes with srcad have no effect.
+_PURE_PARTS = ("scipy.fft.", "scipy.integrate.", "scipy.optimize.", "scipy.spatial.")
 _PURE_MODULES = frozenset({"numpy", "math", "cmath", "_operator", "builtins"})
 
 
@@ -163,6 +165,9 @@ def may_run(target: Any) -> bool:
         return False
     if isinstance(target, types.MethodType) or of_rules:
         return registry.lookup(target) is not None
+    if module.startswith(_PURE_PARTS):
+        row = registry.lookup(target)
+        return row is not None and row.shipped
     return module.partition(".")[0] in _PURE_MODULES or primitives.is_primitive(target)
 
 
