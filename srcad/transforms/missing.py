@@ -30,8 +30,8 @@ from srcad.types.numeric import Numeric
 from srcad.types.structures import Fixed, ListOf, TupleOf, Type
 
 LEAVING_OUT = frozenset(
-    {np.nansum, np.nanmean, np.nanmax, np.nanmin, np.nanvar, np.nanstd, np.nancumsum,
-     np.nan_to_num, np.fmax, np.fmin}
+    {np.nansum, np.nanmean, np.nanmax, np.nanmin, np.nanvar, np.nanstd, np.nancumsum, np.nanprod,
+     np.nancumprod, np.nanmedian, np.nanquantile, np.nanpercentile, np.nan_to_num, np.fmax, np.fmin}
 )  # fmt: skip
 _QUESTIONS = frozenset({np.isnan, np.isfinite})
 _EQUALITIES = (operator.eq, operator.ne, np.equal, np.not_equal)

@@ -24,8 +24,8 @@ _HEAD = """# Functions that have a rule
 
 The functions on this page are differentiated, under all of their names and as methods of arrays.
 A function of your own needs no rule if its Python source is available. For a function that is
-missing, [a rule of your own](quickstart.md#rules-of-your-own) takes a few lines; more rules for
-NumPy and SciPy are planned.
+missing, [a rule of your own](quickstart.md#rules-of-your-own) takes a few lines. [Special
+points](special-points.md) compares the answers of srcad at kinks with those of other systems.
 
 A *derivative* is the rule of an elementwise function. Its partial derivatives are listed; `y` is
 the result. A *linear*, *bilinear* (linear in each operand) or *adjoint* rule computes cotangents;

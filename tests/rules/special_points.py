@@ -27,10 +27,11 @@ INF, NAN = math.inf, math.nan
 
 HEAD = """# Special points
 
-Where a function has no derivative, or more than one, a system has to choose. The tables show what
-{systems} answer for the same NumPy program, at double precision. Other programs that are equal in
-exact arithmetic may have other answers. "error" means that an exception is raised, "–" that the
-system has no such function; `a, b` are the derivatives with respect to two arguments.
+Where a function has no derivative, or more than one, a system has to choose. The tables compare
+{systems}.
+Each system has differentiated the same NumPy program, at double precision; a program that is equal
+in exact arithmetic may have another answer. "error" means that an exception was raised, "–" that
+the system has no such function; `a, b` are the derivatives with respect to two arguments.
 
 srcad follows one policy:
 
