@@ -62,6 +62,7 @@ __all__ = [
     "version",
 ]
 
+add_file("numpy.polynomial", f"{__name__}.bases")
 add_file("scipy.special")
 add_file("scipy.stats")
 

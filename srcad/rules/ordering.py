@@ -28,7 +28,8 @@ def sort(y_bar, y, a, axis=-1, *, kind=None, stable=None):
 
 
 @adjoint(
-    np.partition, active=("a",),
+    np.partition,
+    active=("a",),
     samples=lambda f, v, t: [f(t, 1), f(t, 0, 1), f(v, (0, 2)), f(t, 3, None)],
 )
 def partition(y_bar, y, a, kth, axis=-1, *, kind="introselect"):

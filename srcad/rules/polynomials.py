@@ -155,18 +155,3 @@ def poly(y_bar, y, seq_of_zeros):
         bar = bar - y_bar[k] * quotient
         quotient = y[k] + seq_of_zeros * quotient
     return bar
-
-
-@adjoint(
-    np.polynomial.polynomial.polyval,
-    samples=lambda f, v, w, m: [f(v, w), f(m, w), f(0.7, v), f(v, w[:1])],
-)
-def polyval_upwards(y_bar, y, x, c, tensor=True):
-    """The coefficients are those of 1, of x and so on."""
-    if np.ndim(c) != 1:
-        return SEVERAL, SEVERAL
-    n = np.size(c)
-    powers = np.vander(np.ravel(x), n, increasing=True)
-    c_bar = conj(powers.T) @ np.ravel(y_bar)
-    slope = np.polyval((c[1:] * np.arange(1, n, dtype=y_bar.dtype))[::-1], x)
-    return y_bar * conj(slope), c_bar

@@ -13,6 +13,7 @@ import zlib
 import numpy as np
 from scipy import stats
 
+import srcad.rules.bases
 import srcad.rules.scipy.multivariate
 import srcad.rules.scipy.special
 import srcad.rules.scipy.stats  # noqa: F401 - its rows, too
