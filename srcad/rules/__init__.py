@@ -62,6 +62,7 @@ __all__ = [
     "version",
 ]
 
+add_file("numpy.polynomial", f"{__name__}.bases")
 add_file("scipy.fft", "srcad.rules.scipy.fourier")
 add_file("scipy.integrate")
 add_file("scipy.linalg")

@@ -12,6 +12,9 @@ import numpy as np
 
 from srcad.rules.conjugates import ORDER, PARTS, conj, may_be_complex
 from srcad.rules.declare import adjoint, derivative, linear
+from srcad.rules.row import NoPartial
+
+BESSEL = NoPartial("its derivative, scipy.special.i1, needs SciPy: call scipy.special.i0")
 
 
 # ------------------------------------------------------------------------ powers
@@ -278,3 +281,9 @@ def clip(a, a_min=None, a_max=None, *, min=None, max=None):
     above = (a > upper) | (lower > upper)
     below = (a < lower) & (lower <= upper)
     return np.logical_not(above | below), below, above, below, above
+
+
+# ------------------------------------------------------------------------ Bessel functions
+@derivative(np.i0, samples=())
+def i0(x):
+    return BESSEL

@@ -10,6 +10,8 @@ from srcad.rules.row import NoPartial
 
 MORE_RESULTS = NoPartial("np.polyfit with full= or cov= has no rule: call it without")
 MATRIX = NoPartial("np.poly of a matrix has no rule: call it with the eigenvalues")
+COMPLEX = NoPartial("np.roots has no rule, as roots of a real polynomial may be complex")
+DIVISION = NoPartial("np.polydiv has no rule: NumPy cuts small coefficients of the remainder")
 SEVERAL = NoPartial("np.polyval has a rule for coefficients with one axis")
 ROWS = NoPartial("polynomials have a rule for coefficients with one axis")
 
@@ -139,6 +141,16 @@ def polyfit(p_bar, p, x, y, deg, rcond=None, full=False, w=None, cov=False):
 
 
 # ------------------------------------------------------------------------ roots
+@adjoint(np.roots, samples=())
+def roots(y_bar, y, p):
+    return COMPLEX
+
+
+@adjoint(np.polydiv, samples=())
+def polydiv(y_bar, y, u, v):
+    return DIVISION, DIVISION
+
+
 @adjoint(np.poly, samples=lambda f, v: [f(v), f(v[:1])])
 def poly(y_bar, y, seq_of_zeros):
     """Minus the quotient by each linear factor, which has one coefficient less.
@@ -155,18 +167,3 @@ def poly(y_bar, y, seq_of_zeros):
         bar = bar - y_bar[k] * quotient
         quotient = y[k] + seq_of_zeros * quotient
     return bar
-
-
-@adjoint(
-    np.polynomial.polynomial.polyval,
-    samples=lambda f, v, w, m: [f(v, w), f(m, w), f(0.7, v), f(v, w[:1])],
-)
-def polyval_upwards(y_bar, y, x, c, tensor=True):
-    """The coefficients are those of 1, of x and so on."""
-    if np.ndim(c) != 1:
-        return SEVERAL, SEVERAL
-    n = np.size(c)
-    powers = np.vander(np.ravel(x), n, increasing=True)
-    c_bar = conj(powers.T) @ np.ravel(y_bar)
-    slope = np.polyval((c[1:] * np.arange(1, n, dtype=y_bar.dtype))[::-1], x)
-    return y_bar * conj(slope), c_bar

@@ -334,7 +334,9 @@ def pad(
     if mode == "empty":
         return inner(y_bar, pad_width, array), None, None
     if mode in ("linear_ramp", "mean"):
-        if not is_known(np.ndim(array)) or isinstance(pad_width, dict) and not is_known(pad_width):
+        if not is_known(np.ndim(array)) or (
+            isinstance(pad_width, dict) and not is_known(pad_width)
+        ):
             return PAD_WIDTH, PAD_WIDTH, PAD_WIDTH
         widths = rows_of(pad_width, np.ndim(array))
         if mode == "mean":

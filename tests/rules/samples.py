@@ -13,6 +13,7 @@ import zlib
 import numpy as np
 from scipy import linalg, stats
 
+import srcad.rules.bases
 import srcad.rules.scipy.fourier
 import srcad.rules.scipy.integrate
 import srcad.rules.scipy.linalg

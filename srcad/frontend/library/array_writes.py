@@ -122,11 +122,11 @@ def putmask(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 @means(np.place)
 def place(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``np.place(a, mask, value)`` of one value."""
+    """``np.place(a, mask, values)``: the values again and again, as many as the mask has places."""
     array, mask, value = target_array(state, args[0], "np.place"), args[1], args[2]
-    if not _is_scalar(value):
-        refuse_write_form(state, "np.place", "only with one value:  a[mask] = value")
     mask = state.emit(np.astype, state.emit(np.asarray, mask), Constant(bool))
+    if not _is_scalar(value):
+        value = state.emit(np.resize, value, state.emit(np.count_nonzero, mask))
     array_stores.store(state, array, state.arg(mask), value)
     return NOTHING
 

@@ -25,6 +25,7 @@ _DECIDING: dict[Any, tuple[str, ...]] = {
     np.gradient: ("axis",),
     np.linspace: ("retstep",),
     np.meshgrid: ("indexing",),
+    np.unique: ("return_index", "return_inverse", "return_counts", "axis"),
 }
 
 

@@ -73,6 +73,12 @@ _BY_CONTENT = (
     np.setxor1d, np.extract, np.compress,
 )  # fmt: skip
 
+# Derivatives of a polynomial have one coefficient less, but always one.
+_POLYNOMIALS = frozenset(
+    f"numpy.polynomial.{name}"
+    for name in ("polynomial", "chebyshev", "legendre", "hermite", "hermite_e", "laguerre")
+)
+
 
 # Parts of SciPy in which those with a rule that comes with srcad have no effect.
 _PURE_PARTS = ("scipy.fft.", "scipy.integrate.", "scipy.optimize.", "scipy.spatial.")
@@ -126,6 +132,8 @@ def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], .
         return True
     if (target is np.where and len(args) == 1) or any(target is f for f in _BY_CONTENT):
         return True
+    if getattr(target, "__module__", None) in _POLYNOMIALS and target.__name__.endswith("der"):
+        return not target.__name__.endswith("vander")
     named = [*zip(parameter_names(target), args, strict=False), *kwargs]
     return any(name in AXES and _is_any_integer(arg) for name, arg in named)
 
