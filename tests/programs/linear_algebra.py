@@ -16,6 +16,7 @@ SERIES = RNG.normal(size=(6, 1))
 PANEL = RNG.normal(size=(5, 3))
 LABELS = (0, 1, 1, 2, 0, 2, 1)
 MASSES = np.array([[2.0, 0.3, 0.0], [0.3, 1.5, 0.2], [0.0, 0.2, 1.0]])
+STIFFNESS = np.array([[4.0, -1.0, 0.0], [-1.0, 3.0, -2.0], [0.0, -2.0, 6.0]])
 POINTS = RNG.normal(size=(6, 3))
 
 
@@ -123,11 +124,9 @@ def procrustes_distance(shape):
     return linalg.norm(a @ (u @ vt) * np.sum(s) - b) ** 2
 
 
-def vibration(stiffness):
-    k = np.diag(stiffness[:-1] + stiffness[1:])
-    k = k - np.diag(stiffness[1:-1], 1) - np.diag(stiffness[1:-1], -1)
-    squares, modes = linalg.eigh(k, MASSES)
-    participation = (modes.T @ MASSES @ np.ones(3)) ** 2
+def vibration(stiffness, masses):
+    squares, modes = linalg.eigh(stiffness, masses)
+    participation = (modes.T @ masses @ np.ones(3)) ** 2
     return np.sum(np.sqrt(squares) * participation)
 
 
@@ -163,7 +162,7 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     (matrix_normal_likelihood, (0.1 * PANEL, RNG.normal(size=(5, 5)), RNG.normal(size=(3, 3)))),
     (stationary_process, (0.3, -1.5)),
     (procrustes_distance, (RNG.normal(size=(6, 3)),)),
-    (vibration, (np.array([3.0, 1.0, 2.0, 4.0]),)),
+    (vibration, (STIFFNESS, MASSES)),
     (steady_state_covariance, (np.array([[0.5, 0.2], [-0.3, 0.6]]), RNG.normal(size=(2, 2)))),
     (implicit_diffusion, (np.array([0.3, 0.5, 0.2, 0.8, 0.4, 0.6]), np.arange(5.0))),
 ]  # fmt: skip

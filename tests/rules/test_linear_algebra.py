@@ -122,3 +122,14 @@ def test_factor_kept_in_a_tuple():
 
     assert np.allclose(found, (np.linalg.inv(c) - np.outer(x, x)) @ A)
     assert "if" not in gradient.source.replace("differ", "")
+
+
+@pytest.mark.xfail(strict=True, reason="the type of eigh is found with lengths that do not fit")
+def test_pair_of_computed_and_constant_matrix():
+    def lowest(stiffness):
+        return linalg.eigh(np.diag(stiffness[:-1] + stiffness[1:]), np.eye(3) + 0.1)[0][0]
+
+    gradient = srcad.grad(lowest)(V + 3.0)
+
+    v = np.array([0.3, 0.8, -0.6, 1.2])
+    assert np.isclose(gradient @ v, slope(lowest, V + 3.0, v))

@@ -79,13 +79,32 @@ for (_module, _name), _options in _DECIDING_OF_SCIPY.items():
 
 @means_in("scipy.linalg._decomp_cholesky", "cho_factor")
 def cho_factor(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``scipy.linalg.cho_factor``: its second result is the option `lower`."""
+    """``scipy.linalg.cho_factor``: its second result is the option `lower`.
+
+    The pair as a whole is SciPy's, which may hold the option as an array.
+    """
     lower = args[1] if len(args) > 1 else kwargs.get("lower", Constant(False))
     if not isinstance(lower, Constant) or not state.is_active(*args, *kwargs.values()):
         return None
     function = sys.modules["scipy.linalg._decomp_cholesky"].cho_factor
     pair = state.emit(function, *args, kwargs=kwargs)
-    return TupleValue((state.box(state.emit(operator.getitem, pair, Constant(0))), lower))
+    factor = state.box(state.emit(operator.getitem, pair, Constant(0)))
+    return TupleValue((factor, lower), source=pair)
+
+
+@means_in("scipy.linalg._decomp_cholesky", "cho_solve")
+def cho_solve(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``scipy.linalg.cho_solve``: its rule is told the option `lower` of `cho_factor`."""
+    pair = args[0] if args else kwargs.get("c_and_lower")
+    if not isinstance(pair, TupleValue) or pair.source is None:
+        return None
+    if len(pair.items) != 2 or not isinstance(pair.items[1], Constant):
+        return None
+    function = Constant(sys.modules["scipy.linalg._decomp_cholesky"].cho_solve)
+    pair = TupleValue(pair.items)
+    if args:
+        return apply(state, function, (pair, *args[1:]), kwargs)
+    return apply(state, function, args, {**kwargs, "c_and_lower": pair})
 
 
 @means(np.einsum)

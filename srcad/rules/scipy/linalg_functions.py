@@ -40,7 +40,7 @@ def expm(y_bar, y, A):
     with an application to condition number estimation*.
     """
     bar = linalg.expm_frechet(adjoined(A), y_bar, compute_expm=False)
-    return bar.astype(y.dtype, copy=False)
+    return np.astype(bar, y.dtype, copy=False)
 
 
 @adjoint(

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import linalg
 
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
-from srcad.rules.declare import adjoint, bilinear, linear
+from srcad.rules.declare import adjoint, bilinear, linear, tangent
 from srcad.rules.linalg import least_squares
 from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
 from srcad.runtime import unbroadcast
@@ -181,6 +181,31 @@ def solveh_banded(
     if lower:
         return np.concatenate((-0.5 * both[:1], -both[1:])), bar
     return np.concatenate((-both[:-1], -0.5 * both[-1:])), bar
+
+
+def symmetric_band_product(ab, x, lower):
+    """``a x``, where `ab` stores the diagonals of a symmetric `a`."""
+    last = np.shape(ab)[0] - 1
+    main = ab[0 if lower else last]
+    total = (main if np.ndim(x) == 1 else main[:, None]) * x
+    for count in range(1, last + 1):
+        stored = ab[count] if lower else shifted(ab[last - count], count)
+        diagonal = stored if np.ndim(x) == 1 else stored[:, None]
+        total = total + diagonal * shifted(x, count) + shifted(diagonal * x, -count)
+    return total
+
+
+@tangent(linalg.solveh_banded)
+def solveh_banded_tangent(
+    ab_dot, b_dot, y, ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True
+):  # fmt: skip
+    """``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
+    if np.ndim(ab) > 2 or np.ndim(b) > 2:
+        return STACK
+    if ab_dot is None:
+        return linalg.solveh_banded(ab, b_dot, lower=lower)
+    moved = symmetric_band_product(ab_dot, y, lower)
+    return linalg.solveh_banded(ab, -moved if b_dot is None else b_dot - moved, lower=lower)
 
 
 # ------------------------------------------------------------------------ least squares
