@@ -68,7 +68,7 @@ _INSTEAD = {
     "pareto": "np.expm1(rng.standard_exponential(size) / a)",
     "multivariate_normal": "mean + np.linalg.cholesky(cov) @ rng.standard_normal(mean.size)",
 }
-_GLOBAL = np.random.normal.__self__
+_GLOBAL = looked_up(np.random.normal, "__self__")
 _CONSTANT_PARAMETERS = {"multivariate_normal": ("cov", 1), "gamma": ("shape", 0)}
 
 
