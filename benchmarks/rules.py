@@ -472,17 +472,28 @@ def _(m):
     return lambda g: (u * (g * WR)) @ vh
 
 
-@case("linalg.cho_solve",
-      lambda a, b: np.sum(V2 * linalg.cho_solve(linalg.cho_factor(a, lower=True), b)), S, V2,
-      wrt=(0, 1))  # fmt: skip
-def _(a, b):
-    factor = linalg.cho_factor(a, lower=True)
-    y = linalg.cho_solve(factor, b)
+@case("linalg.cho_factor", lambda a: np.sum(WB * np.tril(linalg.cho_factor(a, lower=True)[0])), S)
+def _(a):
+    y = np.tril(linalg.cho_factor(a, lower=True)[0])
 
     def back(g):
-        g = linalg.cho_solve(factor, (g * V2))
-        bar = -g @ y.T
-        return (bar + bar.T) / 2, g
+        p = np.tril(y.T @ np.tril(g * WB))
+        p[np.diag_indices_from(p)] *= 0.5
+        s = linalg.solve_triangular(y, p, trans=1, lower=True)
+        s = linalg.solve_triangular(y, s.T, trans=1, lower=True)
+        return (s + s.T) / 2
+
+    return back
+
+
+@case("linalg.cho_solve", lambda c, b: np.sum(V2 * linalg.cho_solve((c, True), b)),
+      np.linalg.cholesky(S), V2, wrt=(0, 1))  # fmt: skip
+def _(c, b):
+    y = linalg.cho_solve((c, True), b)
+
+    def back(g):
+        b_bar = linalg.cho_solve((c, True), g * V2)
+        return -np.tril(b_bar @ (c.T @ y).T + y @ (c.T @ b_bar).T), b_bar
 
     return back
 
