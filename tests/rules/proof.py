@@ -155,7 +155,6 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.polymul/?/size 0, first axis/reverse",
         "np.polymul/?/size 0, first axis/forward",
         "np.polymul/?/size 0, first axis/second",
-        "np.polymul/?/size 0, first axis/twice",
         "np.polymul/?/float32, size 0, first axis/reverse",
         "np.polymul/?/float32, size 0, first axis/forward",
     ),

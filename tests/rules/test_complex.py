@@ -98,7 +98,7 @@ def complex_call(call, which):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             y = target(*changed, **kwargs)
-    except (TypeError, ValueError):  # NumPy has no meaning for complex numbers here
+    except (TypeError, ValueError, NotImplementedError):  # no meaning for complex numbers
         return None
     return (target, tuple(changed), kwargs) if are_numbers(y) else None
 

@@ -151,7 +151,7 @@ def test_code_of_normal_likelihood_is_that_of_a_person():
 
     source = srcad.inspect(nll, 0.3, 1.2, X).adjoint_source
 
-    assert "mu_bar = -np.sum(seed * ((x - mu) / sigma / sigma))" in source
+    assert "mu_bar = -(seed * (np.sum(x - mu) / sigma / sigma))" in source
 
 
 @pytest.mark.parametrize(
