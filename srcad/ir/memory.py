@@ -32,6 +32,7 @@ IN_PLACE = frozenset(
      operator.imod, operator.ipow, operator.imatmul, operator.iand, operator.ior, operator.ixor,
      operator.ilshift, operator.irshift}
 )  # fmt: skip
+_LIBRARIES = ("numpy", "scipy")  # whose memory effects the table of rules tells
 # Helpers whose result is new memory, also of a list or of what may be a number.
 COPIES = frozenset({runtime.deep_copy, runtime.zero_cotangent, runtime.copy_in_order_of})
 # What puts a value where somebody outside keeps it: the last argument.
@@ -75,7 +76,7 @@ def makes_new_array(
     module = module_of(target)
     if module in ("math", "cmath"):
         return True
-    return module.startswith("numpy") and _is_fresh(target, args, kwargs)
+    return module.startswith(_LIBRARIES) and _is_fresh(target, args, kwargs)
 
 
 def makes_fresh(op: Call) -> bool:
@@ -87,7 +88,7 @@ def makes_new_arrays(target: Any, kwargs: Iterable[tuple[str, Arg]] = ()) -> boo
     """Return True if the result is certainly several arrays that share no memory."""
     if isinstance(target, np.ufunc):
         return target.nout > 1 and "out" not in dict(kwargs)
-    return module_of(target).startswith("numpy") and _is_fresh(target, (), kwargs)
+    return module_of(target).startswith(_LIBRARIES) and _is_fresh(target, (), kwargs)
 
 
 def _is_fresh(target: Any, args: tuple[Arg, ...], kwargs: Iterable[tuple[str, Arg]]) -> bool:
