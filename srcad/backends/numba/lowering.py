@@ -64,6 +64,7 @@ from srcad.ir.core import (
     For,
     Function,
     If,
+    Location,
     Try,
     Value,
     While,
@@ -496,7 +497,7 @@ class Lowering:
             self.env[output] = self._merged(
                 output.hint,
                 output.type,
-                self._zeros_for_numbers(op, (first, second), arms),
+                self._with_zeros(op, (first, second), arms),
                 (arms[0][0], arms[1][0]),
                 after,
             )
@@ -504,30 +505,44 @@ class Lowering:
         for node in after:
             b.emit(node)
 
-    def _zeros_for_numbers(
+    def _with_zeros(
         self,
         op: If,
         reps: tuple[Rep | None, Rep | None],
         arms: list[tuple[list[Node], list[Rep | None]]],
     ) -> tuple[Rep | None, Rep | None]:
-        """Return zeros for a cotangent that is 0.0 in one branch, and an array in the other."""
-        b = self.builder
+        """Return zeros for a cotangent that one branch alone contributes to.
+
+        In the other branch it is 0.0 or None, which the code after the conditional tests for.
+        """
+        if op.half != "reverse":
+            return reps
         found = list(reps)
         for k, (rep, other) in enumerate((reps, reps[::-1])):
-            is_zero = (
-                isinstance(rep, Number)
-                and isinstance(rep.expr, Constant)
-                and (rep.expr.text in ("0.0", "-0.0"))
-            )
-            if not is_zero or not isinstance(other, Array) or op.half != "reverse":
-                continue
-            level = len(b.bodies) - 1
-            if any(b.level_of(n) > level for d in other.dims for n in d.size.names):
-                raise NotCovered("zeros of a length that depends on a condition", op.where)
-            outer, b.body = b.body, arms[k][0]
-            found[k] = b.zeros(other.dims, other.dtype, "zeros")
-            b.body = outer
+            is_number = isinstance(rep, Number) and _is_zero(rep.expr)
+            is_none = isinstance(rep, Known) and rep.value is None
+            if other is not None and (is_none or (is_number and isinstance(other, Array))):
+                found[k] = self._zeros_as(other, arms[k][0], op.where)
         return found[0], found[1]
+
+    def _zeros_as(self, rep: Rep, body: list[Node], where: Location | None) -> Rep:
+        """Return zeros like a number, an array or parts, made in the body of a branch."""
+        b = self.builder
+        if isinstance(rep, Known):
+            return rep
+        if isinstance(rep, Number):
+            return Number(zero_of(rep.dtype), rep.dtype)
+        if isinstance(rep, Parts):
+            return Parts(tuple(self._zeros_as(one, body, where) for one in rep.items))
+        if isinstance(rep, Items):
+            raise NotCovered("a list of cotangents of one branch", where)
+        level = len(b.bodies) - 1
+        if any(b.level_of(n) > level for d in rep.dims for n in d.size.names):
+            raise NotCovered("zeros of a length that depends on a condition", where)
+        outer, b.body = b.body, body
+        made = b.zeros(rep.dims, rep.dtype, "zeros")
+        b.body = outer
+        return made
 
     def _name_of_test(self, test: Expr) -> tuple[str, tuple[str, ...]]:
         if isinstance(test, Load) and not test.index:
@@ -546,7 +561,10 @@ class Lowering:
     ) -> Rep:
         """Return the representation of a value after a conditional, from those of the branches."""
         b = self.builder
-        if any(isinstance(r, Number | Array | Parts | Items) for r in reps):  # None is never read
+        if any(isinstance(r, Number | Array | Parts | Items) for r in reps):
+            is_none = any(isinstance(r, Known) and r.value is None for r in reps)
+            if is_none and not isinstance(type_, Numeric | TupleOf | ListOf):
+                raise NotCovered("a value that is None by a condition", b.where)
             reps = tuple(None if _is_none(r) else r for r in reps)  # type: ignore[assignment]
         known = [r for r in reps if r is not None]
         if not known:
@@ -1411,6 +1429,10 @@ class Lowering:
 
 def _is_none(rep: Rep | None) -> bool:
     return isinstance(rep, Known) and (rep.value is None or rep.value is UNDEF.value)
+
+
+def _is_zero(expr: Expr) -> bool:
+    return isinstance(expr, Constant) and expr.text in ("0.0", "-0.0")
 
 
 def _may_end_early(op: For | While) -> bool:

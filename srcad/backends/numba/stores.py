@@ -1,4 +1,4 @@
-"""Removal of stores: of what is never read, and of copies of entries that stay in an array.
+"""Dead store elimination for array entries, and removal of redundant copies of entries.
 
 A reverse pass restores an array entry by entry, and reads the entries that the forward pass has
 saved.  Often no restored entry is read again, and what was saved still stands in the array::
@@ -12,9 +12,9 @@ saved.  Often no restored entry is read again, and what was saved still stands i
         x_bar[i] = x_bar[i] * (0.5 / new[i])
         x[i] = old[i]
 
-Both need a proof that one access cannot follow another one at the same index.  The iterations of
-the loops around the two, the order of these iterations and the equality of the indices are linear
-inequalities; they are contradictory if Fourier-Motzkin elimination says so.
+Both rewrites need a dependence test: a proof that no later access has the same index.  The bounds
+of the loops around two accesses, the order of their iterations and the equality of the indices are
+linear inequalities.  There is no dependence if Fourier-Motzkin elimination finds a contradiction.
 
 Source: Kennedy and Allen (2001), *Optimizing Compilers for Modern Architectures*, chapter 3
 (dependence testing); Dantzig and Eaves (1973), *Fourier-Motzkin elimination and its dual*.
@@ -86,7 +86,7 @@ def without_useless_stores(
     groups: Mapping[str, str],
     results: Iterable[Expr],
 ) -> None:
-    """Remove stores of values that are never read, and of copies of what an array holds.
+    """Remove dead stores to arrays, and arrays that are copies of entries of another array.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def without_useless_stores(
     while True:
         _without_unread_numbers(body, storages, kept)
         found = Uses(body, private)
-        if not (_without_unread_stores(body, found) or _without_copies(body, found, storages)):
+        if not (_without_copies(body, found, storages) or _without_unread_stores(body, found)):
             return
 
 
@@ -219,7 +219,7 @@ class Uses:
                 yield self._seen(loop.trips, names, mark) - variable - ONE
 
     def _seen(self, value: Affine, names: Mapping[str, str], mark: str) -> Affine:
-        """Return an integer as one of the two accesses sees it: what changes has two values."""
+        """Rename the names in an index that may have different values in the two accesses."""
         by = {}
         for name in value.names:
             if name in names:

@@ -159,14 +159,15 @@ def opaque_call(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) ->
         callee_value = state.constant(callee)
         if isinstance(callee_value, Value):
             return state.box(state.apply(callee_value, *args, kwargs=kwargs, effect=True))
-    type_ = None
+    type_: Type | None = None
     if is_random(function):
         holder = Constant(getattr(function, "__self__", None))
-        made = Opaque(np.random.Generator) if function.__name__ == "default_rng" else None
-        made = Opaque(function) if isinstance(function, type) else made
-        type_ = (
-            made if made is not None else draw_type(state, holder, function.__name__, args, kwargs)
-        )
+        if function.__name__ == "default_rng":
+            type_ = Opaque(np.random.Generator)
+        elif isinstance(function, type):
+            type_ = Opaque(function)
+        else:
+            type_ = draw_type(state, holder, function.__name__, args, kwargs)
     elif isinstance(function, type) and (not pure or function is types.MappingProxyType):
         refuse_untracked_alias(state, function, (*args, *kwargs.values()))
         type_ = Opaque(function)

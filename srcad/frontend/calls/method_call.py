@@ -82,8 +82,7 @@ def _as_it_stands(
         type_ = draw_type(state, receiver, name, args, kwargs)
         made = state.apply(method, *args, kwargs=kwargs, effect=True, type=type_, hint=name)
         return state.box(made)
-    drawn = draw(state, receiver, name, args, kwargs)
-    if drawn is None and only_counts(state, (receiver, *args), kwargs):
+    if only_counts(state, (receiver, *args), kwargs):
         method = state.field(state.atom(receiver), name, type=Opaque())
         return state.box(state.apply(method, *args, kwargs=kwargs, effect=True))
-    return drawn
+    return draw(state, receiver, name, args, kwargs)

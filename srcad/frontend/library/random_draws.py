@@ -63,6 +63,8 @@ _DRAWS = {
     )
 }  # fmt: skip
 _INSTEAD = {
+    "choice": "x[rng.choice(len(x), size)]",
+    "permutation": "x[rng.permutation(len(x))]",
     "lognormal": "np.exp(rng.normal(mean, sigma, size))",
     "weibull": "rng.standard_exponential(size) ** (1 / a)",
     "pareto": "np.expm1(rng.standard_exponential(size) / a)",
@@ -75,7 +77,7 @@ _CONSTANT_PARAMETERS = {"multivariate_normal": ("cov", 1), "gamma": ("shape", 0)
 def draw(
     state: Machine, receiver: AbstractValue, name: str, args: Args, kwargs: Kwargs
 ) -> AbstractValue | None:
-    """Return a draw of a generator whose location and scale are differentiated; else None."""
+    """Return a draw as a function of its location and scale; None if no parameter is active."""
     cls = _class_of(receiver)
     if cls is None or not issubclass(cls, np.random.Generator | np.random.RandomState):
         return None

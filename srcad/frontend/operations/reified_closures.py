@@ -11,7 +11,14 @@ import ast
 from typing import Any
 
 from srcad import errors
-from srcad.frontend.domain.values import AbstractValue, Frame, FunctionValue, Unbound
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Frame,
+    FunctionValue,
+    ListValue,
+    TupleValue,
+    Unbound,
+)
 from srcad.frontend.machine.dispatch import reifies
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.definition import made_of
@@ -45,7 +52,9 @@ def runtime_function(state: Machine, box: FunctionValue) -> Value:
 
 
 def reads_active(state: Machine, box: AbstractValue) -> bool:
-    """Return True if a value is a local function that reads what a derivative flows through."""
+    """Return True if a value is, or holds, a local function whose closure has active variables."""
+    if isinstance(box, ListValue | TupleValue):
+        return any(reads_active(state, item) for item in box.items)
     if not isinstance(box, FunctionValue):
         return False
     return state.is_active(*_free_variables(state, box).values(), *box.defaults)

@@ -111,28 +111,19 @@ def over_entries(function, arrays, otypes):
 
     The entries are numbers of Python, as `np.vectorize` passes them.
     """
-    if len(arrays) == 1:
-        shape = np.shape(arrays[0])
-        if otypes is None and np.size(arrays[0]) == 0:
-            raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-        results = [function(entry.item()) for entry in np.ravel(arrays[0])]
-    else:
-        spread = np.broadcast_arrays(*arrays)
-        shape = spread[0].shape
-        if otypes is None and spread[0].size == 0:
-            raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-        results = [
-            function(*[entry.item() for entry in entries])
-            for entries in zip(*[np.ravel(array) for array in spread])  # noqa: B905
-        ]
+    spread = arrays if len(arrays) == 1 else np.broadcast_arrays(*arrays)
+    shape = np.shape(spread[0])
+    if otypes is None and np.size(spread[0]) == 0:
+        raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+    results = [
+        function(*[entry.item() for entry in entries])
+        for entries in zip(*[np.ravel(array) for array in spread])  # noqa: B905 - interpreted
+    ]
     if isinstance(results[0], tuple) if otypes is None else len(otypes) > 1:
         count = len(results[0]) if otypes is None else len(otypes)
-        return tuple(
-            array_of(
-                [result[k] for result in results], None if otypes is None else otypes[k]
-            ).reshape(shape)
-            for k in range(count)
-        )
+        types = [None] * count if otypes is None else otypes
+        columns = [[result[k] for result in results] for k in range(count)]
+        return tuple(array_of(columns[k], types[k]).reshape(shape) for k in range(count))
     return array_of(results, None if otypes is None else otypes[0]).reshape(shape)
 
 

@@ -1,8 +1,7 @@
-"""Random draws whose location and scale are differentiated: a standard draw, moved and scaled.
+"""Reparameterised random draws: ``loc + scale * z`` with a draw `z` of the standard distribution.
 
-The numbers are those of NumPy's own functions, to the last bit, and the generator is left in the
-same state.  Source of the derivative: Kingma and Welling (2014), *Auto-encoding variational Bayes*
-(the reparameterisation of a draw).
+Values and the state of the generator are bitwise those of NumPy's own functions.
+Source: Kingma and Welling (2014), *Auto-encoding variational Bayes*, section 2.4.
 
 >>> import numpy as np
 >>> normal(np.random.default_rng(0), 1.0, 2.0) == np.random.default_rng(0).normal(1.0, 2.0)

@@ -49,7 +49,10 @@ def shares(y_bar, y, a, axis, b, keepdims):
         return unbroadcast(bar * conj(np.exp(power)), a), None
     taking_part = np.where(b == 0, 0.0, power)
     a_bar = bar * conj(b * np.exp(taking_part))
-    return unbroadcast(a_bar, a), unbroadcast(bar * conj(np.exp(power)), b)
+    b_bar = bar * conj(np.exp(power))
+    if np.ndim(full) > 0:
+        b_bar = np.broadcast_to(b_bar, np.shape(full))  # `a` may be shorter than `b`
+    return unbroadcast(a_bar, a), unbroadcast(b_bar, b)
 
 
 @adjoint(

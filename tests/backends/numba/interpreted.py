@@ -1,15 +1,21 @@
 """Generated loops run by Python instead of Numba, to test their results."""
 
+import inspect
 import math
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
+import srcad
+from srcad import pipeline
 from srcad.backends.numba.backend import fused_loops, write
 from srcad.backends.numba.deopt import Deopt
 from srcad.backends.numba.lowering import Parameter
 from srcad.ir.core import Function
+from srcad.types.sources import read
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -21,9 +27,19 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def grown(storage: np.ndarray) -> np.ndarray:
-    longer = np.empty((2 * storage.shape[0], *storage.shape[1:]), storage.dtype)
+    longer = _Numpy().empty((2 * storage.shape[0], *storage.shape[1:]), storage.dtype)
     longer[: storage.shape[0]] = storage
     return longer
+
+
+class _Numpy:
+    """NumPy with arrays of nan, or of a large integer, in the place of memory without values."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        return np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 99, dtype)
 
 
 def solve_lower(a: np.ndarray, b: np.ndarray, transposed: bool) -> np.ndarray:
@@ -62,7 +78,7 @@ FUNCTIONS = {
     "lower_inverse": refusing(np.linalg.inv),
     "determinant": refusing(np.linalg.slogdet),
     "Deopt": Deopt,
-    "np": np,
+    "np": _Numpy(),
     "math": math,
 }  # fmt: skip
 
@@ -108,3 +124,55 @@ def fetched(path: tuple[tuple[str, Any], ...], arguments: list[Any]) -> Any:
         else:
             found = found[key] if kind == "item" else getattr(found, key)
     return found[()] if isinstance(found, np.ndarray) and not found.shape else found
+
+
+class Compared:
+    """The NumPy code and the loops of ``value_and_grad`` of a function."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        function = FunctionType(  # of a code of its own: nothing is compiled for it yet
+            function.__code__.replace(), function.__globals__, function.__name__,
+            function.__defaults__, function.__closure__,
+        )  # fmt: skip
+        self.function, self.seen = function, []
+        self.read: list[Any] = []
+        real, lowered = pipeline.finished, pipeline.lower
+
+        def finished(one: Any, own: Any) -> Any:
+            self.seen.append(real(one, own))
+            return self.seen[-1]
+
+        def lower(*args: Any) -> Any:
+            self.read.append(lowered(*args))
+            return self.read[-1]
+
+        wrt = tuple(k for k, a in enumerate(arguments) if _is_active(a))
+        self.derivative = srcad.value_and_grad(function, wrt=wrt)
+        with mock.patch.multiple(pipeline, finished=finished, lower=lower):
+            with np.errstate(all="ignore"):
+                self.expected = self.derivative(*arguments)
+        self.kernel, self.text, self.parameters = interpreted(self.seen[-1])
+        self.paths = [c.path for c in self.read[-1].captures]
+
+    def loops(self, arguments: tuple[Any, ...]) -> list[Any]:
+        named = dict(zip(inspect.signature(self.function).parameters, arguments, strict=True))
+        captures = [read(path, self.function, named) for path in self.paths]
+        given = [fetched(p.path, [*arguments, *captures]) for p in self.parameters]
+        with np.errstate(all="ignore"):
+            return list(self.kernel(*given))
+
+    def agree(self, arguments: tuple[Any, ...], rtol: float = 1e-12) -> None:
+        with np.errstate(all="ignore"):
+            expected = leaves(self.derivative(*arguments))
+        found = leaves(self.loops(arguments))
+        if any(isinstance(a, list) for a in arguments):  # loops return an array for a list
+            expected, found = ([np.concatenate([*map(np.ravel, one)])] for one in (expected, found))
+        assert [e.shape for e in expected] == [f.shape for f in found]
+        for e, f in zip(expected, found, strict=True):
+            largest = np.max(np.abs(e[np.isfinite(e)]), initial=1.0)
+            np.testing.assert_allclose(f, e, rtol=rtol, atol=rtol * largest)
+
+
+def _is_active(argument: Any) -> bool:
+    found = leaves(argument)
+    return any(leaf.dtype.kind == "f" for leaf in found)

@@ -3,19 +3,14 @@
 import inspect
 import math
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, NamedTuple
-from unittest import mock
 
 import numpy as np
 import pytest
 
-import srcad
-from srcad import pipeline
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba.deopt import Deopt
-from srcad.types.sources import read
-from tests.backends.numba.interpreted import fetched, interpreted, leaves
+from tests.backends.numba.interpreted import Compared
 
 
 class Pair(NamedTuple):
@@ -33,58 +28,6 @@ T = RNG.normal(size=(2, 3, 4))
 K = np.array([2, 0, 4, 2])
 
 
-class Compared:
-    """The NumPy code and the loops of ``value_and_grad`` of a function."""
-
-    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        function = FunctionType(  # of a code of its own: nothing is compiled for it yet
-            function.__code__.replace(), function.__globals__, function.__name__,
-            function.__defaults__, function.__closure__,
-        )  # fmt: skip
-        self.function, self.seen = function, []
-        self.read: list[Any] = []
-        real, lowered = pipeline.finished, pipeline.lower
-
-        def finished(one: Any, own: Any) -> Any:
-            self.seen.append(real(one, own))
-            return self.seen[-1]
-
-        def lower(*args: Any) -> Any:
-            self.read.append(lowered(*args))
-            return self.read[-1]
-
-        wrt = tuple(k for k, a in enumerate(arguments) if _is_active(a))
-        self.derivative = srcad.value_and_grad(function, wrt=wrt)
-        with mock.patch.multiple(pipeline, finished=finished, lower=lower):
-            with np.errstate(all="ignore"):
-                self.expected = self.derivative(*arguments)
-        self.kernel, self.text, self.parameters = interpreted(self.seen[-1])
-        self.paths = [c.path for c in self.read[-1].captures]
-
-    def loops(self, arguments: tuple[Any, ...]) -> list[Any]:
-        named = dict(zip(inspect.signature(self.function).parameters, arguments, strict=True))
-        captures = [read(path, self.function, named) for path in self.paths]
-        given = [fetched(p.path, [*arguments, *captures]) for p in self.parameters]
-        with np.errstate(all="ignore"):
-            return list(self.kernel(*given))
-
-    def agree(self, arguments: tuple[Any, ...], rtol: float = 1e-12) -> None:
-        with np.errstate(all="ignore"):
-            expected = leaves(self.derivative(*arguments))
-        found = leaves(self.loops(arguments))
-        if any(isinstance(a, list) for a in arguments):  # loops return an array for a list
-            expected, found = ([np.concatenate([*map(np.ravel, one)])] for one in (expected, found))
-        assert [e.shape for e in expected] == [f.shape for f in found]
-        for e, f in zip(expected, found, strict=True):
-            largest = np.max(np.abs(e[np.isfinite(e)]), initial=1.0)
-            np.testing.assert_allclose(f, e, rtol=rtol, atol=rtol * largest)
-
-
-def _is_active(argument: Any) -> bool:
-    found = leaves(argument)
-    return any(leaf.dtype.kind == "f" for leaf in found)
-
-
 # ------------------------------------------------------------------------------- functions
 def loop_of_scalars(x, n):
     total = 0.0
@@ -98,6 +41,15 @@ def stencil(a, n):
     for _ in range(n):
         a[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2])
     return np.sum(a * a)
+
+
+def returned_before_the_array_is_written(x):
+    r = np.cos(x)
+    for k in range(4):
+        if len(x) > 2:
+            return np.sum(x * x)
+        r = np.cos(r[k % 2] - r) * 0.6
+    return np.sum(r)
 
 
 def triangle(a):
@@ -343,6 +295,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "loop of scalars": (loop_of_scalars, (X, 5)),
     "stencil": (stencil, (RNG.normal(size=(6, 5)), 3)),
     "triangular loops": (triangle, (S,)),
+    "array without a cotangent": (returned_before_the_array_is_written, (X,)),
     "while": (newton, (2.0,)),
     "while with many iterations": (decays, (2.0, X)),
     "break": (first_large, (X, 1.0)),

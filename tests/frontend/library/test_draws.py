@@ -95,6 +95,15 @@ def test_uniform_of_the_module_takes_bounds_in_any_order():
     assert srcad.value_and_grad(f)(X)[0] == f(X)
 
 
+def test_number_of_draws_is_no_quantity():
+    def f(x, n):
+        rng = generator()
+        return np.sum(x) * rng.integers(0, n) + np.sum(rng.normal(x[0], 1.0, n))
+
+    assert srcad.value_and_grad(f)(X, 5)[0] == f(X, 5)
+    check_grads(lambda x: f(x, 5), (X,))
+
+
 @pytest.mark.parametrize(
     ("f", "remedy"),
     [
@@ -102,6 +111,7 @@ def test_uniform_of_the_module_takes_bounds_in_any_order():
         (lambda x: np.sum(np.random.default_rng(1).gamma(x)), "stop_gradient"),
         (lambda x: np.sum(np.random.default_rng(1).multivariate_normal(X, np.diag(x))), "cholesky"),
         (lambda x: np.random.default_rng(1).beta(x[0], x[1]), "stop_gradient"),
+        (lambda x: np.sum(np.random.default_rng(1).permutation(x) * X), "len"),
     ],
 )
 def test_draw_without_derivative_refused_with_remedy(f, remedy):
