@@ -29,7 +29,7 @@ def add_rules(val, vander, der, integral):
     def value(y_bar, y, x, c, tensor=True):
         if np.ndim(c) != 1:
             return SEVERAL, SEVERAL
-        basis = np.astype(vander(np.ravel(x), np.size(c) - 1), y_bar.dtype)
+        basis = np.astype(vander(np.ravel(x), np.size(c) - 1), y.dtype)
         return y_bar * conj(val(x, der(c))), conj(basis.T) @ np.ravel(y_bar)
 
     @adjoint(vander, active=("x",), samples=lambda f, v, m: [f(v, 3), f(m, 2), f(v, 1), f(v, 0)])
