@@ -157,6 +157,8 @@ def nanquantile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
     """Ranks and counts of each row are those of its numbers; at nan: 0."""
     if may_be_complex(a):
         return ORDER, ORDER
+    if np.size(a) == 0:
+        return np.zeros_like(a), np.multiply(0.0, q)
     rows = as_rows(a, axis)
     numbers = np.logical_not(np.isnan(rows))
     order = np.argsort(rows, axis=-1, kind="stable")
