@@ -14,7 +14,7 @@ import numpy as np
 
 from srcad.rules.conjugates import ORDER, may_be_complex
 from srcad.rules.declare import adjoint
-from srcad.rules.registry import static
+from srcad.rules.registry import is_known, static
 from srcad.rules.shape import flattened, unflattened
 from srcad.rules.writes import add_at_repeated
 
@@ -33,9 +33,14 @@ def interpolates(method):
 
 @static
 def slope(method):
-    """The derivative of the position by the level is `n` and this number."""
-    first, second = PARAMETERS.get(method, (0.0, 0.0))
+    """The derivative of the position by the level, without the number of entries."""
+    first, second = PARAMETERS.get(method, (0.5, 0.5))
     return 1.0 - first - second
+
+
+def rate(n, method):
+    """The derivative of the position by the level; 0 of a method that does not interpolate."""
+    return n + slope(method) if interpolates(method) else 0.0 * n
 
 
 def as_rows(a, axis):
@@ -70,24 +75,24 @@ def levels_last(y_bar, rows, q):
     return np.reshape(y_bar, (np.size(q), np.shape(rows)[0])).T
 
 
-def cotangents(y_bar, rows, order, low, high, share, rate):
+def cotangents(y_bar, rows, order, low, high, share, position_rate):
     """The cotangents of rows of entries and, for each row, of the levels.
 
     ``(1 - share) low + share high`` is the quantile, of entries at the ranks `low` and `high`.
     These have one last axis of all levels, as the cotangent has, and before that none or those of
-    the rows.  `rate` is the derivative of the position by the level.
+    the rows.  `position_rate` is the derivative of the position by the level.
     """
     first = at_ranks(order, low)
     second = at_ranks(order, high)
     bar = add_at_repeated(np.zeros_like(rows), first, y_bar * (1 - share))
     bar = add_at_repeated(bar, second, y_bar * share)
     step = rows[second] - rows[first]
-    return bar, y_bar * step * rate
+    return bar, y_bar * step * position_rate
 
 
 def total_of_levels(level_bar, q, method):
     """The sum over all rows; None if the method is constant between jumps by the level."""
-    if not interpolates(method):
+    if is_known(method) and not interpolates(method):
         return None
     each = level_bar if np.ndim(level_bar) == 1 else np.sum(level_bar, axis=0)
     return np.reshape(each, np.shape(q))
@@ -127,7 +132,7 @@ def quantile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
     share = np.astype(position - low, rows.dtype)
     order = np.argpartition(rows, np.concatenate((low, high)), axis=-1)
     g = levels_last(y_bar, rows, q)
-    bar, level_bar = cotangents(g, rows, order, low, high, share, n + slope(method))
+    bar, level_bar = cotangents(g, rows, order, low, high, share, rate(n, method))
     return as_given(bar, a, axis), total_of_levels(level_bar, q, method)
 
 
@@ -169,8 +174,9 @@ def nanquantile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
     low = np.astype(np.floor(position), int)
     high = np.astype(np.ceil(position), int)
     share = np.astype(position - low, rows.dtype)
-    rate = np.sum(numbers, axis=-1, keepdims=True, dtype=rows.dtype) + slope(method)
-    bar, level_bar = cotangents(levels_last(y_bar, rows, q), rows, order, low, high, share, rate)
+    g = levels_last(y_bar, rows, q)
+    n = np.sum(numbers, axis=-1, keepdims=True, dtype=rows.dtype)
+    bar, level_bar = cotangents(g, rows, order, low, high, share, rate(n, method))
     return as_given(np.where(numbers, bar, 0.0), a, axis), total_of_levels(level_bar, q, method)
 
 
