@@ -168,6 +168,11 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.polyfit/1/all ones/reverse",
         "np.polyfit/1/all ones/second",
     ),
+    "cotangents of np.block for lists of lists, one argument, are float64": (
+        "np.block/2/float32/reverse",
+        "np.block/2/float32/second",
+        "np.block/2/float32, Fortran/reverse",
+    ),
     "np.gradient of a 0-d array raises IndexError in place of TypeError": (
         "np.gradient/3/0-d/error",
         "np.gradient/8/0-d/error",
