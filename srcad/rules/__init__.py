@@ -28,6 +28,7 @@ from srcad.rules import (  # noqa: F401 - each registers its rules
     linalg,
     norm,
     ordering,
+    padding,
     polynomials,
     product,
     quantiles,

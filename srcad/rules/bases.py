@@ -15,6 +15,8 @@ from srcad.rules.row import NoPartial
 
 SEVERAL = NoPartial("polynomials have a rule for coefficients with one axis")
 
+NUMBER = NoPartial("coefficients are an array of at least one axis here, not a number")
+
 
 @static
 def one_less(degree):
@@ -29,19 +31,22 @@ def add_rules(val, vander, der, integral):
     def value(y_bar, y, x, c, tensor=True):
         if np.ndim(c) != 1:
             return SEVERAL, SEVERAL
-        basis = np.astype(vander(np.ravel(x), np.size(c) - 1), y_bar.dtype)
+        basis = np.astype(vander(np.ravel(x), np.size(c) - 1), y.dtype)
         return y_bar * conj(val(x, der(c))), conj(basis.T) @ np.ravel(y_bar)
 
     @adjoint(vander, active=("x",), samples=lambda f, v, m: [f(v, 3), f(m, 2), f(v, 1), f(v, 0)])
     def basis_values(y_bar, y, x, deg):
         slopes = vander(x, one_less(deg)) @ der(np.eye(deg + 1, dtype=y_bar.dtype))
-        return np.sum(y_bar * conj(slopes), axis=-1)
+        bar = np.sum(y_bar * conj(slopes), axis=-1)
+        return np.reshape(bar, np.shape(x)) if np.ndim(x) == 0 else bar
 
     @linear(
         der, active=("c",),
         samples=lambda f, v, m: [f(v), f(v, 2), f(v, 1, 0.5), f(m), f(m, 1, axis=1), f(v, 5)],
     )  # fmt: skip
     def coefficients_of_derivative(y_bar, c, m=1, scl=1, axis=0):
+        if np.ndim(c) == 0:
+            return NUMBER
         n = np.shape(c)[axis]
         matrix = der(np.eye(n, dtype=y_bar.dtype), m, scl)
         return np.moveaxis(np.tensordot(y_bar, matrix, (axis, 0)), -1, axis)
@@ -51,6 +56,8 @@ def add_rules(val, vander, der, integral):
         samples=lambda f, v, m: [f(v), f(v, 2), f(v, 1, [], 0.3, 0.5), f(m), f(m, axis=1)],
     )  # fmt: skip
     def coefficients_of_integral(y_bar, c, m=1, k=None, lbnd=0, scl=1, axis=0):
+        if np.ndim(c) == 0:
+            return NUMBER
         n = np.shape(c)[axis]
         matrix = integral(np.eye(n, dtype=y_bar.dtype), m, [], lbnd, scl)
         return np.moveaxis(np.tensordot(y_bar, matrix, (axis, 0)), -1, axis)

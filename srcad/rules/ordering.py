@@ -6,7 +6,7 @@ from srcad.rules.conjugates import ORDER, conj, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable, tangent
 from srcad.rules.row import NoPartial
 from srcad.rules.shape import flattened, unflattened
-from srcad.rules.writes import add_at_repeated
+from srcad.rules.writes import add_at_repeated, updated
 from srcad.runtime import unbroadcast
 
 ROWS = NoPartial("np.unique has a rule without axis=")
@@ -28,9 +28,7 @@ def sort(y_bar, y, a, axis=-1, *, kind=None, stable=None):
 
 def unsorted(y_bar, a):
     """The entries of `y_bar` at the places that those of a sorted `a` come from."""
-    bar = np.zeros_like(y_bar)
-    bar[stable_order(a, -1)] = y_bar
-    return bar
+    return updated(np.zeros_like(y_bar), stable_order(a, -1), y_bar)
 
 
 def stable_order(a, axis):

@@ -5,6 +5,7 @@ import numpy as np
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.convolution import vector
 from srcad.rules.declare import adjoint, linear
+from srcad.rules.linalg import pinv_cotangent
 from srcad.rules.registry import static
 from srcad.rules.row import NoPartial
 
@@ -39,8 +40,8 @@ def polyval(y_bar, y, p, x):
     if np.ndim(p) != 1:
         return SEVERAL, SEVERAL
     n = np.size(p)
-    slope = np.polyval(p[:-1] * np.arange(n - 1, 0, -1, dtype=y_bar.dtype), x)
-    powers = np.astype(np.vander(np.ravel(x), n), y_bar.dtype)
+    slope = np.polyval(p[:-1] * np.arange(n - 1, 0, -1, dtype=y.dtype), x)
+    powers = np.astype(np.vander(np.ravel(x), n), y.dtype)
     return conj(powers.T) @ np.ravel(y_bar), y_bar * conj(slope)
 
 
@@ -61,8 +62,11 @@ def polysub(y_bar, a1, a2):
 
 
 def last(y_bar, a):
-    """As many of the last entries as `a` has."""
-    return np.reshape(y_bar[np.size(y_bar) - np.size(a) :], np.shape(a))
+    """As many of the last entries as `a` has, which may be none.
+
+    They are counted from the end, as a number and no entries have a sum of one entry.
+    """
+    return np.reshape(y_bar[::-1][: np.size(a)][::-1], np.shape(a))
 
 
 @adjoint(np.polymul, samples=lambda f, v, w: [f(v, w), f(w, v), f(v, 0.5)])
@@ -116,6 +120,9 @@ def polyfit(p_bar, p, x, y, deg, rcond=None, full=False, w=None, cov=False):
     """Least squares of full rank: ``p = a^+ b`` with ``a = w * vander(x)`` and ``b = w * y``.
 
     ``b_bar = u = a^+.T p_bar`` and ``a_bar = r (a^+ u).T - u p.T`` with ``r = b - a p``.
+    Of deficient rank the derivative is nan: NumPy's solution of least norm depends on the norms of
+    the columns.
+
     Source: Golub and Pereyra (1973), *The differentiation of pseudo-inverses*.
     """
     if full or cov:
@@ -125,7 +132,8 @@ def polyfit(p_bar, p, x, y, deg, rcond=None, full=False, w=None, cov=False):
     powers = np.vander(x, deg + 1)
     a = powers if w is None else powers * w[:, None]
     size = np.sqrt(np.sum(a * a, axis=0))
-    inverse = np.linalg.pinv(a / size) / size[:, None]
+    limit = np.size(x) * np.finfo(p.dtype).eps if rcond is None else rcond
+    inverse = full_rank_inverse(a / size, limit) / size[:, None]
     u = inverse.T @ p_bar
     weights = 1.0 if w is None else w if np.ndim(y) == 1 else w[:, None]
     rest = y * weights - a @ p
@@ -138,6 +146,19 @@ def polyfit(p_bar, p, x, y, deg, rcond=None, full=False, w=None, cov=False):
     through_y = u * y if np.ndim(y) == 1 else np.sum(u * y, axis=1)
     w_bar = np.sum(a_bar * powers, axis=1) + through_y
     return vander(a_bar * w[:, None], powers, x, deg + 1), u * weights, w_bar
+
+
+def full_rank_inverse(a, rcond):
+    """The pseudo-inverse; nan if a singular value is at most `rcond` times the largest."""
+    u, s, vt = np.linalg.svd(a, full_matrices=False)
+    is_full = (s > rcond * s[0]) & (np.shape(a)[0] >= np.shape(a)[1])
+    return (vt.T / np.where(is_full, s, np.nan)) @ u.T
+
+
+@adjoint(full_rank_inverse, samples=())
+def inverse_of_full_rank(y_bar, y, a, rcond):
+    """That of `np.linalg.pinv`: singular values may be equal, unlike in the decomposition's."""
+    return pinv_cotangent(y_bar, y, a), None
 
 
 # ------------------------------------------------------------------------ roots

@@ -2,7 +2,9 @@
 
 A quantile is a weighted mean of one or two entries, which are neighbours in sorted order: those
 around a position between 0 and n - 1.  NumPy's own quantile of the ranks ``0, 1, ..`` is that
-position.  Entries that tie keep their order.
+position, and by the level it has the derivative ``n + 1 - alpha - beta``.  At a knot, where one
+entry is the quantile, and outside of the knots the derivative by the level is 0.  Entries that tie
+have the cotangent in any order.
 
 Source: Hyndman and Fan (1996), *Sample quantiles in statistical packages*; their nine methods are
 positions ``n q + alpha + q (1 - alpha - beta) - 1``.
@@ -12,7 +14,7 @@ import numpy as np
 
 from srcad.rules.conjugates import ORDER, may_be_complex
 from srcad.rules.declare import adjoint
-from srcad.rules.registry import static
+from srcad.rules.registry import is_known, static
 from srcad.rules.shape import flattened, unflattened
 from srcad.rules.writes import add_at_repeated
 
@@ -30,16 +32,15 @@ def interpolates(method):
 
 
 @static
-def alpha(method):
-    """The position at level 0, and 1."""
-    return PARAMETERS.get(method, (0.0, 0.0))[0]
-
-
-@static
 def slope(method):
-    """The derivative of the position by the level is `n` and this number."""
-    first, second = PARAMETERS.get(method, (0.0, 0.0))
+    """The derivative of the position by the level, without the number of entries."""
+    first, second = PARAMETERS.get(method, (0.5, 0.5))
     return 1.0 - first - second
+
+
+def rate(n, method):
+    """The derivative of the position by the level; 0 of a method that does not interpolate."""
+    return n + slope(method) if interpolates(method) else 0.0 * n
 
 
 def as_rows(a, axis):
@@ -74,35 +75,27 @@ def levels_last(y_bar, rows, q):
     return np.reshape(y_bar, (np.size(q), np.shape(rows)[0])).T
 
 
-def cotangents(y_bar, rows, q, method, position, n):
-    """The cotangents of rows of entries and of the levels.
+def cotangents(y_bar, rows, order, low, high, share, position_rate):
+    """The cotangents of rows of entries and, for each row, of the levels.
 
-    `position` has one last axis of all levels, as the cotangent has, and before that none or those
-    of the rows; `n` is how many entries of a row are ranked.
+    ``(1 - share) low + share high`` is the quantile, of entries at the ranks `low` and `high`.
+    These have one last axis of all levels, as the cotangent has, and before that none or those of
+    the rows.  `position_rate` is the derivative of the position by the level.
     """
-    order = np.argsort(rows, axis=-1, kind="stable")
-    low = np.astype(np.floor(position), int)
-    high = np.astype(np.ceil(position), int)
-    share = np.astype(position - low, y_bar.dtype)
     first = at_ranks(order, low)
     second = at_ranks(order, high)
     bar = add_at_repeated(np.zeros_like(rows), first, y_bar * (1 - share))
     bar = add_at_repeated(bar, second, y_bar * share)
-    if not interpolates(method):
-        return bar, None
-    level = np.reshape(q, (np.size(q),))
-    raw = n * level + alpha(method) + slope(method) * level - 1
-    left = np.maximum(np.minimum(low, n - 2), 0)
-    right = np.minimum(left + 1, n - 1)
-    step = rows[at_ranks(order, right)] - rows[at_ranks(order, left)]
-    inside = (raw >= 0) & (raw <= n - 1)
-    rate = n + slope(method)
-    if np.ndim(rate) > 0:
-        rate = np.astype(rate, y_bar.dtype)
-    level_bar = y_bar * inside * step * rate
-    if np.ndim(rows) > 1:
-        level_bar = np.sum(level_bar, axis=0)
-    return bar, np.reshape(level_bar, np.shape(q))
+    step = rows[second] - rows[first]
+    return bar, y_bar * step * position_rate
+
+
+def total_of_levels(level_bar, q, method):
+    """The sum over all rows; None if the method is constant between jumps by the level."""
+    if is_known(method) and not interpolates(method):
+        return None
+    each = level_bar if np.ndim(level_bar) == 1 else np.sum(level_bar, axis=0)
+    return np.reshape(each, np.shape(q))
 
 
 def at_ranks(order, ranks):
@@ -122,17 +115,25 @@ def at_ranks(order, ranks):
             "inverted_cdf", "averaged_inverted_cdf", "closest_observation",
             "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased",
             "lower", "higher", "midpoint", "nearest")]],
-    kinks=lambda f: [(f([4, 1, 2, 3], 0.3), [0, 0.1, 0.9, 0]), (f([1, 1, 1], 0.5), [0, 1, 0])],
+    kinks=lambda f: [(f([4, 1, 2, 3], 0.3), [0, 0.1, 0.9, 0])],
 )  # fmt: skip
 def quantile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
-    """The slope by the level is that of the interval to its right, as in `np.interp`."""
+    """Only the entries at the ranks that are needed are put in order.
+
+    The derivative by the level is the step between both entries, times that of the position.
+    """
     if may_be_complex(a):
         return ORDER, ORDER
     rows = as_rows(a, axis)
     n = np.shape(rows)[-1]
     position = np.reshape(np.quantile(np.arange(n), q, method=method), (np.size(q),))
-    bar, level_bar = cotangents(levels_last(y_bar, rows, q), rows, q, method, position, n)
-    return as_given(bar, a, axis), level_bar
+    low = np.astype(np.floor(position), int)
+    high = np.astype(np.ceil(position), int)
+    share = np.astype(position - low, rows.dtype)
+    order = np.argpartition(rows, np.concatenate((low, high)), axis=-1)
+    g = levels_last(y_bar, rows, q)
+    bar, level_bar = cotangents(g, rows, order, low, high, share, rate(n, method))
+    return as_given(bar, a, axis), total_of_levels(level_bar, q, method)
 
 
 @adjoint(
@@ -161,14 +162,22 @@ def nanquantile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
     """Ranks and counts of each row are those of its numbers; at nan: 0."""
     if may_be_complex(a):
         return ORDER, ORDER
+    if np.size(a) == 0:
+        return np.zeros_like(a), np.multiply(0.0, q)
     rows = as_rows(a, axis)
     numbers = np.logical_not(np.isnan(rows))
-    ranks = np.argsort(np.argsort(rows, axis=-1, kind="stable"), axis=-1)
-    position = np.nanquantile(np.where(numbers, ranks, np.nan), q, axis=-1, method=method)
+    order = np.argsort(rows, axis=-1, kind="stable")
+    position = np.nanquantile(
+        np.where(numbers, np.argsort(order, axis=-1), np.nan), q, axis=-1, method=method
+    )
     position = levels_last(np.where(np.isnan(position), 0.0, position), rows, q)
-    n = np.sum(numbers, axis=-1, keepdims=True)
-    bar, level_bar = cotangents(levels_last(y_bar, rows, q), rows, q, method, position, n)
-    return as_given(np.where(numbers, bar, 0.0), a, axis), level_bar
+    low = np.astype(np.floor(position), int)
+    high = np.astype(np.ceil(position), int)
+    share = np.astype(position - low, rows.dtype)
+    g = levels_last(y_bar, rows, q)
+    n = np.sum(numbers, axis=-1, keepdims=True, dtype=rows.dtype)
+    bar, level_bar = cotangents(g, rows, order, low, high, share, rate(n, method))
+    return as_given(np.where(numbers, bar, 0.0), a, axis), total_of_levels(level_bar, q, method)
 
 
 @adjoint(

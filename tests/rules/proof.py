@@ -162,14 +162,19 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.poly/?/size 0, first axis/*",
         "np.poly/?/float32, size 0, first axis/*",
     ),
-    "np.polyadd and np.polysub take no coefficients and a number for a sum of one entry": (
-        "np.poly[as]*/2/size 0, first axis/*",
-        "np.poly[as]*/2/float32, size 0, first axis/reverse",
+    "the derivative of a fit of deficient rank is nan": (
+        "np.polyfit/?/size 1, first axis/reverse",
+        "np.polyfit/?/size 1, first axis/second",
+        "np.polyfit/1/all ones/reverse",
+        "np.polyfit/1/all ones/second",
     ),
-    "NumPy warns that a fit by np.polyfit has not full rank": (
-        "np.polyfit/?/size 1, first axis/*",
-        "np.polyfit/?/float32, size 1, first axis/*",
-        "np.polyfit/1/all ones/*",
+    "cotangents of np.block for lists of lists, one argument, are float64": (
+        "np.block/2/float32/reverse",
+        "np.block/2/float32/second",
+        "np.block/2/float32, Fortran/reverse",
+    ),
+    "NumPy's hermeder leaves the axis of one coefficient at the beginning": (
+        "np.polynomial.hermite_e.hermeder/4/size [01], last axis/*",
     ),
     "np.gradient of a 0-d array raises IndexError in place of TypeError": (
         "np.gradient/3/0-d/error",

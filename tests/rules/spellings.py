@@ -374,18 +374,22 @@ def _said(error: Exception) -> str:
     return f"crashes: {error!r}"
 
 
+# What decides the results is a number or a tuple.
+AS_SEQUENCE = ("an array", "a global array", "the other sequence", "the other sequence outside")
+
+
 def is_expected(case: Case, found: str) -> bool:
     """Whether an outcome is right, or a refusal of what has to be known before the call."""
     if found in ("right", "raises"):
         return True
-    unread = MANNERS[case.manner][0] == "kept()"
+    unread = MANNERS[case.manner][0] == "kept()" or case.manner in AS_SEQUENCE
     return unread and found.startswith("refused:") and (case.call[0], case.place) in DECIDING
 
 
-# Real transforms with a dynamic norm or axis have no second derivative yet.
+# With a dynamic norm, axis or place these have no second derivative yet.
 REFUSED_TWICE = (
-    np.fft.rfft, np.fft.ihfft, np.fft.rfftn, np.fft.rfft2, np.sort, scipy.fft.rfft,
-    scipy.fft.ihfft, scipy.fft.rfftn, scipy.fft.rfft2,
+    np.fft.rfft, np.fft.ihfft, np.fft.rfftn, np.fft.rfft2, np.sort, np.partition,
+    scipy.fft.rfft, scipy.fft.ihfft, scipy.fft.rfftn, scipy.fft.rfft2,
 )  # fmt: skip
 
 
