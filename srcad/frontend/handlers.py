@@ -21,6 +21,7 @@ import srcad.frontend.functions.generators
 import srcad.frontend.library.array_writes
 import srcad.frontend.library.builtins
 import srcad.frontend.library.caches
+import srcad.frontend.library.callbacks
 import srcad.frontend.library.conversions
 import srcad.frontend.library.distributions
 import srcad.frontend.library.getters

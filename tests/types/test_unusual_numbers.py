@@ -113,23 +113,10 @@ def test_integer_to_float_overflow_raises_overflow_error():
 
 
 # ------------------------------------------------------------------------ functions of entries
-SQUARED = np.vectorize(lambda t: t * t)
 RAISED = np.frompyfunc(lambda t: t * t, 1, 1)
 FUNCTIONS = np.array([np.sin, np.cos], dtype=object)
 FIELDS = [("a", "f8"), ("b", "f8")]
 TABLE = np.array([(1.0, 2.0), (3.0, 4.0)], dtype=FIELDS)
-
-
-def vectorized_outside(x):
-    return np.sum(SQUARED(x))
-
-
-def vectorized_here(x):
-    return np.sum(np.vectorize(lambda t: t * t, otypes=[float])(x))
-
-
-def vectorized_of_a_builtin(x):
-    return np.sum(np.vectorize(math.sin)(x))
 
 
 def of_python_here(x):
@@ -162,9 +149,8 @@ def fields_made(x):
 
 @pytest.mark.parametrize(
     "f",
-    [vectorized_outside, vectorized_here, vectorized_of_a_builtin, of_python_here,
-     of_python_outside, an_array_of_functions, an_array_of_functions_made_here, fields_written,
-     fields_made],
+    [of_python_here, of_python_outside, an_array_of_functions, an_array_of_functions_made_here,
+     fields_written, fields_made],
 )  # fmt: skip
 def test_numpy_callbacks_and_object_storage_rejected_with_location(f):
     f(X)

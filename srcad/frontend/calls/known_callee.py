@@ -162,11 +162,10 @@ def opaque_call(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) ->
     type_ = None
     if is_random(function):
         holder = Constant(getattr(function, "__self__", None))
-        made = function.__name__ == "default_rng"
+        made = Opaque(np.random.Generator) if function.__name__ == "default_rng" else None
+        made = Opaque(function) if isinstance(function, type) else made
         type_ = (
-            Opaque(np.random.Generator)
-            if made
-            else draw_type(state, holder, function.__name__, args, kwargs)
+            made if made is not None else draw_type(state, holder, function.__name__, args, kwargs)
         )
     elif isinstance(function, type) and (not pure or function is types.MappingProxyType):
         refuse_untracked_alias(state, function, (*args, *kwargs.values()))
@@ -399,6 +398,9 @@ def _wrapped(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Ab
         if rule is not None:  # a rule for the method of one object
             _refuse_complex(state, function, (*args, *kwargs.values()))
             return _ruled(state, function, rule, args, kwargs)
+        if random_draws.is_of_module(function):
+            module = Constant(np.random, spelling="np.random")
+            return method_call.invoke_method(state, module, function.__name__, args, kwargs)
         receiver = value_of_object(state, function.__self__, below(path, ("attr", "__self__")))
         inner = value_of_object(state, function.__func__, below(path, ("attr", "__func__")))
         return apply(state, inner, (receiver, *args), kwargs)

@@ -17,7 +17,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.functions.callees import only_counts
 from srcad.frontend.functions.opaque_calls import refuse_untracked_alias
 from srcad.frontend.library import array_writes, methods
-from srcad.frontend.library.random_draws import draw_type
+from srcad.frontend.library.random_draws import draw, draw_type
 from srcad.frontend.machine.dispatch import Args, Kwargs, applies, apply, attribute
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers
@@ -58,21 +58,32 @@ def invoke_method(
         return found
     if name == "shuffle" and args:
         return array_writes.shuffle(state, receiver, args, kwargs)
-    if isinstance(receiver, Value | Constant) and not state.is_active(
-        receiver, *args, *kwargs.values()
-    ):
-        if isinstance(receiver, Value) and isinstance(receiver.type, Opaque):
-            refuse_untracked_alias(state, receiver.type.cls, (*args, *kwargs.values()))
-        holder = state.atom(receiver)
-        method = state.field(holder, name, type=Opaque())
-        type_ = draw_type(state, receiver, name, args, kwargs)
-        return state.box(state.apply(method, *args, kwargs=kwargs, effect=True, type=type_))
-    if isinstance(receiver, Value | Constant) and only_counts(state, (receiver, *args), kwargs):
-        method = state.field(state.atom(receiver), name, type=Opaque())
-        return state.box(state.apply(method, *args, kwargs=kwargs, effect=True))
+    if isinstance(receiver, Value | Constant):
+        found = _as_it_stands(state, receiver, name, args, kwargs)
+        if found is not None:
+            return found
     return state.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot call the method {name!r} of {described_value(receiver)}",
         why="srcad has no rule for it.",
         help=("use the NumPy function instead",),
     )
+
+
+def _as_it_stands(
+    state: Machine, receiver: Value | Constant, name: str, args: Args, kwargs: Kwargs
+) -> AbstractValue | None:
+    """Return the call of a method that is not read, if srcad knows its derivative, or has none."""
+    if not state.is_active(receiver, *args, *kwargs.values()):
+        if isinstance(receiver, Value) and isinstance(receiver.type, Opaque):
+            refuse_untracked_alias(state, receiver.type.cls, (*args, *kwargs.values()))
+        holder = state.atom(receiver)
+        method = state.field(holder, name, type=Opaque())
+        type_ = draw_type(state, receiver, name, args, kwargs)
+        made = state.apply(method, *args, kwargs=kwargs, effect=True, type=type_, hint=name)
+        return state.box(made)
+    drawn = draw(state, receiver, name, args, kwargs)
+    if drawn is None and only_counts(state, (receiver, *args), kwargs):
+        method = state.field(state.atom(receiver), name, type=Opaque())
+        return state.box(state.apply(method, *args, kwargs=kwargs, effect=True))
+    return drawn

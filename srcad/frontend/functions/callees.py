@@ -106,7 +106,7 @@ def call_value(
         cls = number_class(callee.type)
         what = "a number or array" if cls is None else f"{class_label(cls)!r} object"
         raises(state, TypeError, f"{what} is not callable")
-    if isinstance(callee.type, Opaque) and callee.type.cls in (np.vectorize, np.ufunc):
+    if isinstance(callee.type, Opaque) and callee.type.cls is np.ufunc:
         missing_rules.refuse_entry_by_entry(state)
     what = f", an object of class {str(callee.type)!r}," if isinstance(callee.type, Opaque) else ""
     called = f"{callee.hint!r} is, called" if callee.hint else "is called"

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means_in
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.reified_closures import reads_active
 
 Written = TypeVar("Written", bound=Callable[..., Any])
 
@@ -27,7 +28,8 @@ def written_for(module: str, *names: str) -> Callable[[Written], Written]:
         assert isinstance(function, FunctionType)
 
         def read(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-            if not state.is_active(*args, *kwargs.values()):
+            given = (*args, *kwargs.values())
+            if not state.is_active(*given) and not any(reads_active(state, box) for box in given):
                 return None
             return apply(state, Constant(function), args, kwargs)
 

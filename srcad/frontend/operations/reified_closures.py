@@ -27,7 +27,7 @@ from srcad.types.structures import Opaque
 def runtime_function(state: Machine, box: FunctionValue) -> Value:
     """Return the value of a local function that nothing differentiates."""
     surroundings = _free_variables(state, box)
-    if state.is_active(*surroundings.values(), *box.defaults):
+    if reads_active(state, box):
         state.refuse(
             errors.UnsupportedTypeError,
             f"cannot hand the local function {box.name!r} to code that srcad does not read",
@@ -42,6 +42,13 @@ def runtime_function(state: Machine, box: FunctionValue) -> Value:
             ),
         )
     return _made(state, box, surroundings)
+
+
+def reads_active(state: Machine, box: AbstractValue) -> bool:
+    """Return True if a value is a local function that reads what a derivative flows through."""
+    if not isinstance(box, FunctionValue):
+        return False
+    return state.is_active(*_free_variables(state, box).values(), *box.defaults)
 
 
 def stopped_function(state: Machine, box: FunctionValue) -> Atom:

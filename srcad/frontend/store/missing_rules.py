@@ -85,7 +85,7 @@ def refuse_without_rule(
     state: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     """Refuse a function without a rule that carries a derivative."""
-    if isinstance(function, np.vectorize) or _is_of_objects(function):
+    if _is_of_objects(function):
         refuse_entry_by_entry(state)
     full = called_name(state, function)
     quantities: list[int | str] = [k for k, box in enumerate(args) if _may_be_quantity(box)]
@@ -107,13 +107,13 @@ def refuse_without_rule(
 
 
 def refuse_entry_by_entry(state: Machine) -> NoReturn:
-    """Refuse a call of a function made by ``np.vectorize`` or ``np.frompyfunc``."""
+    """Refuse a call of a function made by ``np.frompyfunc``."""
     state.refuse(
         UnsupportedSyntaxError,
         "cannot differentiate through a function that is called for each entry",
-        why="np.vectorize and np.frompyfunc call it from compiled code, which srcad cannot read.",
+        why="what np.frompyfunc makes returns an array of objects, and does not show its function.",
         help=(
-            "write the loop:  np.array([f(v) for v in x])",
+            "use np.vectorize:  np.vectorize(f, otypes=[float])(x)",
             "or write the function with np.where, so that it takes arrays",
         ),
     )
