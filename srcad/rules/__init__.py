@@ -30,6 +30,7 @@ from srcad.rules import (  # noqa: F401 - each registers its rules
     running,
     scalar,
     shape,
+    ufunc_methods,
     unruled,
 )
 from srcad.rules.declare import adjoint, bilinear, derivative, linear, nondifferentiable, tangent
