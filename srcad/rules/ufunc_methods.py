@@ -70,7 +70,7 @@ def hypot_reduce(y_bar, y, array, axis=0, dtype=None, *, keepdims=False, initial
 @adjoint(
     np.maximum.accumulate, np.minimum.accumulate,
     samples=lambda f, v, m, t: [f(v), f(m), f(m, -1), f(t, 1), f(v[:1])],
-    kinks=lambda f: [(f([1, 1, 0]), [1, 2, 0]), (f([1, np.nan, 0]), [1, 2, 0])],
+    kinks=lambda f: [(f([1, 1, 1]), [1, 1, 1]), (f([1, np.nan, 0]), [1, 2, 0])],
 )  # fmt: skip
 def running_extreme(y_bar, y, array, axis=0, dtype=None):
     """The last entry so far that is equal to a result gets its cotangent; after a nan, the nan."""
