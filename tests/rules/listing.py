@@ -136,7 +136,7 @@ def _parameters(row: Rule) -> str:
 def _kinks(row: Rule) -> str:
     """The agreed derivatives at special points."""
     if callable(row.kinks):
-        pairs = row.kinks(lambda *args: args)
+        pairs = row.kinks(lambda *args, **kwargs: (*args, *kwargs.values()))
         return "; ".join(f"{_numbers(args)}: {_numbers(slope)}" for args, slope in pairs)
     points = (row.kinks or {}).items()
     return "; ".join(f"{_numbers(point)}: {_numbers(slope)}" for point, slope in points)
