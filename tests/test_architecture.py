@@ -226,9 +226,15 @@ DECORATORS = {
 def registers_handlers(name: str) -> bool:
     """Return True if a module of the front end uses a decorator of the dispatch."""
     return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in DECORATORS
+        (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in DECORATORS
+        )
+        or (
+            isinstance(node, ast.FunctionDef)
+            and any(ast.unparse(d) == "means_object" for d in node.decorator_list)
+        )
         for node in figures.this_package().nodes[name]
     )
 

@@ -37,6 +37,7 @@ from srcad.rules import (  # noqa: F401 - each registers its rules
     scalar,
     shape,
     slopes,
+    ufunc_methods,
     unruled,
 )
 from srcad.rules.declare import adjoint, bilinear, derivative, linear, nondifferentiable, tangent

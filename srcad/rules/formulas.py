@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from srcad.errors import RuleError
+from srcad.startup.identifiers import ufunc_of
 from srcad.startup.records import dataclass
 
 # Functions of `math` share the formulas of their NumPy twins.
@@ -302,6 +303,8 @@ def spelling(target: Any) -> str:
     name = getattr(target, "__name__", repr(target))
     if isinstance(target, np.ufunc):
         return f"np.{name}"
+    if ufunc_of(target) is not None:
+        return f"{spelling(target.__self__)}.{name}"
     module = getattr(target, "__module__", None) or ""
     if module.startswith("numpy"):
         return f"np{module.removeprefix('numpy')}.{name}"

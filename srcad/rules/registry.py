@@ -17,7 +17,7 @@ import numpy as np
 
 from srcad.errors import RuleError
 from srcad.rules.row import Memory, Rule
-from srcad.startup.identifiers import label, module_of, printable
+from srcad.startup.identifiers import label, module_of, printable, ufunc_of
 from srcad.startup.locks import importing, lock
 from srcad.startup.records import replace
 
@@ -207,6 +207,8 @@ def qualified_name(target: Any) -> str:
     owner = _names.get(id(getattr(target, "__self__", None)))
     if owner is not None:
         return f"{owner}.{label(target)}"
+    if ufunc_of(target) is not None:
+        return f"{qualified_name(target.__self__)}.{label(target)}"
     module = getattr(target, "__module__", None)
     if isinstance(target, np.ufunc):
         is_numpy = getattr(np, target.__name__, None) is target

@@ -17,6 +17,7 @@ import builtins
 import enum
 import keyword
 import re
+import sys
 import types
 import unicodedata
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 __all__ = [
     "attribute_text", "class_label", "dotted", "has_generic_getattribute", "identifier",
     "is_instance", "is_name", "key_text", "label", "module_of", "plain", "printable", "quoted",
-    "shown",
+    "shown", "ufunc_of",
 ]  # fmt: skip
 
 _NOT_WORD = re.compile(r"\W+")
@@ -32,6 +33,9 @@ _SOFT = frozenset({"_", "match", "case", "type"})
 _LONGEST = 200
 _MADE_BY_STATEMENT = 1 << 9  # CPython: the class lies on the heap
 _PLAIN = (int, float, complex, bool, bytes, type(None), type(...))
+
+
+_MAKING = frozenset({"reduce", "accumulate", "reduceat", "outer"})  # methods of ufuncs
 
 
 def is_name(text: object) -> TypeGuard[str]:
@@ -114,6 +118,7 @@ def module_of(value: Any) -> str:
     """Return the module that a function or class says it belongs to, or ''.
 
     What is defined in a space without a name belongs to none: Python says it is a builtin.
+    Methods of ufuncs that return a new array count among NumPy's functions.
 
     >>> space = {}
     >>> exec("class Net: pass", space)
@@ -123,8 +128,21 @@ def module_of(value: Any) -> str:
     found: Any = type(value) if has_generic_getattribute(type(value)) else value
     found = None if is_instance(value, types.ModuleType) else getattr(found, "__module__", None)
     if not isinstance(found, str):
-        return ""
+        return "numpy" if ufunc_of(value) is not None else ""
     return "" if found == "builtins" and _is_nameless(value) else plain(found)
+
+
+def ufunc_of(value: Any) -> Any:
+    """Return the ufunc of a bound method such as ``np.add.reduce``, which makes an array; or None.
+
+    >>> import numpy as np
+    >>> ufunc_of(np.add.reduce), ufunc_of(np.add.at)
+    (<ufunc 'add'>, None)
+    """
+    if type(value) is not types.BuiltinMethodType or value.__name__ not in _MAKING:
+        return None
+    numpy = sys.modules.get("numpy")
+    return value.__self__ if numpy and isinstance(value.__self__, numpy.ufunc) else None
 
 
 def has_generic_getattribute(kind: type) -> bool:

@@ -16,7 +16,7 @@ from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Location
 from srcad.rules import stubs
-from srcad.startup.identifiers import dotted, label
+from srcad.startup.identifiers import dotted, label, module_of
 from srcad.types.numeric import Numeric
 
 # Where a user sees what is refused: the place in his own text, and his words for a callee.
@@ -81,6 +81,23 @@ def _text_of_callee(where: Location | None) -> str | None:
     return ast.unparse(node.func) if isinstance(inner, ast.Name) else None
 
 
+# What does the same by functions that have rules.
+_INSTEAD = {
+    "scipy.integrate.cumulative_simpson": "use scipy.integrate.cumulative_trapezoid, or "
+    "scipy.integrate.simpson of the points up to each end",
+    "scipy.spatial.procrustes": "of matrices a and b with means of columns and norms taken out, "
+    "the disparity is  1 - np.sum(np.linalg.svd(a.T @ b, compute_uv=False)) ** 2",
+    "scipy.spatial.transform.": "write the matrix of a rotation: about a unit vector, whose "
+    "matrix of the cross product is K, it is  np.eye(3) + np.sin(t) * K + (1 - np.cos(t)) * K @ K",
+}
+
+
+def _instead(full: str, function: Any) -> list[str]:
+    """Return what does the same as a function, by its name or that of its module."""
+    names = full, f"{module_of(function)}."
+    return [text for key, text in _INSTEAD.items() if any(name.startswith(key) for name in names)]
+
+
 def refuse_without_rule(
     state: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
@@ -96,6 +113,7 @@ def refuse_without_rule(
         why="a value that depends on the differentiated arguments flows into it, and "
         + _reason(function),
         help=(
+            *_instead(full, function),
             "write one, with a cotangent in the place of each '...':\n"
             + stubs.stub(
                 function, len(args), tuple(kwargs), quantities, method_of_object(state, function)

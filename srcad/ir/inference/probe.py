@@ -104,12 +104,8 @@ def fallback(target: Any) -> Type:
         return FLOAT
     if is_pair(target) or target is np.linalg.lstsq:
         return _PAIR if is_pair(target) else _LSTSQ
-    if module.startswith("scipy.linalg.") and registry.lookup(target) is not None:
-        return _OF_LINALG.get(target.__name__, OPAQUE)
-    if module.startswith("scipy.stats.") and isinstance(target, MethodType):
-        return NUMBER
-    if module.startswith("scipy.stats.") and target.__name__ in _STATISTICS:
-        return TupleOf((NUMBER,) * _STATISTICS[target.__name__])
+    if module.startswith("scipy."):
+        return _of_scipy(module, target)
     if _is_always_complex(target):
         return Numeric(_ANY_COMPLEX, None, "array")
     if any(target is f for f in _SEQUENCES):
@@ -120,6 +116,18 @@ def fallback(target: Any) -> Type:
         return Opaque(target) if module.startswith("numpy") else OPAQUE
     known = isinstance(target, np.ufunc) or module.startswith("numpy") or module == "_operator"
     return NUMBER if known else OPAQUE
+
+
+def _of_scipy(module: str, target: Any) -> Type:
+    if module.startswith("scipy.linalg.") and registry.lookup(target) is not None:
+        return _OF_LINALG.get(target.__name__, OPAQUE)
+    if module.startswith("scipy.stats.") and isinstance(target, MethodType):
+        return NUMBER
+    if module.startswith("scipy.stats.") and target.__name__ in _STATISTICS:
+        return TupleOf((NUMBER,) * _STATISTICS[target.__name__])
+    if module == "scipy.spatial.distance" and target.__name__ == "squareform":
+        return Numeric(None, None, "array")  # stand-ins are not as long as it wants them
+    return NUMBER if isinstance(target, np.ufunc) else OPAQUE
 
 
 def _is_always_complex(target: Any) -> bool:

@@ -49,15 +49,14 @@ def named(metric):
     distance.cdist, active=("XA", "XB", "p", "w", "V", "VI"),
     samples=lambda f, near, array, spd: [
         *[f(array(3, 4), array(2, 4), name) for name in (
-            "euclidean", "sqeuclidean", "cosine", "correlation", "cityblock", "chebyshev",
-            "canberra", "braycurtis", "minkowski")],
+            "euclidean", "sqeuclidean", "cosine", "cityblock", "chebyshev", "canberra",
+            "braycurtis")],
         f(near(0.2, 2.0, 3, 4), near(0.2, 2.0, 2, 4), "jensenshannon"),
         f(array(3, 4), array(2, 4), "minkowski", p=3),
         f(array(3, 4), array(2, 4), "minkowski", p=1),
         f(array(3, 4), array(2, 4), "minkowski", p=1.5, w=near(0.5, 2.0, 4)),
         *[f(array(3, 4), array(2, 4), name, w=near(0.5, 2.0, 4)) for name in (
-            "euclidean", "sqeuclidean", "cosine", "correlation", "cityblock", "chebyshev",
-            "canberra", "braycurtis")],
+            "sqeuclidean", "correlation", "chebyshev", "canberra")],
         f(array(3, 4), array(2, 4), "seuclidean", V=near(0.5, 2.0, 4)),
         f(array(3, 4), array(2, 4), "mahalanobis", VI=spd(4, 4))],
     kinks=lambda f: [
@@ -129,7 +128,9 @@ def by_differences(y_bar, y, a, b, metric, p, w):
         a_bar, b_bar = divergence(share, a, b, -1)[:, 0], divergence(share, b, a, -1)[0]
     p_bar = by_exponent(g, a - b, size, p, w) if metric == "minkowski" else None
     w_bar = None
-    if w is not None and metric != "chebyshev":
+    if w is not None and metric == "chebyshev":
+        w_bar = np.zeros_like(w)
+    elif w is not None:
         w_bar = np.sum(g * weighted(a, b, size, metric, p, w), axis=(0, 1))
     return a_bar, b_bar, p_bar, w_bar, None, None
 
@@ -243,8 +244,7 @@ def divergence(share, a, b, axis):
 @adjoint(
     distance.pdist, active=("X", "p", "w", "V", "VI"),
     samples=lambda f, near, array, spd: [
-        *[f(array(4, 3), name) for name in (
-            "euclidean", "sqeuclidean", "cosine", "cityblock", "canberra", "braycurtis")],
+        f(array(4, 3)), f(array(4, 3), "cityblock"),
         f(near(0.2, 2.0, 4, 3), "jensenshannon"), f(array(4, 3), metric="chebyshev"),
         f(array(4, 3), "correlation", w=near(0.5, 2.0, 3)),
         f(array(4, 3), "minkowski", p=1.5, w=near(0.5, 2.0, 3)),
@@ -256,8 +256,8 @@ def pdist(y_bar, y, X, metric="euclidean", *, p=2, w=None, V=None, VI=None):
     """As `cdist` of the points with themselves, of which the part above the diagonal is taken."""
     name = named(metric)
     n = np.shape(X)[0]
-    g = np.reshape(distance.squareform(y_bar), (n, n))
-    sizes = np.reshape(distance.squareform(y), (n, n))
+    g = distance.squareform(y_bar)[:n, :n]  # of no points SciPy makes a matrix of one
+    sizes = distance.squareform(y)[:n, :n]
     if name == "":
         return METRIC, METRIC, METRIC, METRIC, METRIC
     X_bar = cdist(g, sizes, X, X, name, p=p, w=w, V=V, VI=VI)[0]
