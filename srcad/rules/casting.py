@@ -11,6 +11,7 @@ from srcad.runtime import (
     as_kept_in,
     checked_cotangent,
     checked_numeric,
+    checked_basis,
     checked_phase,
     checked_rows,
     converted_like,
@@ -126,7 +127,7 @@ def as_its_part(y_bar, bar, x):
     return y_bar, None
 
 
-@linear(checked_phase, memory="shared", samples=())
+@linear(checked_phase, checked_basis, memory="shared", samples=())
 def as_checked(y_bar, bar, change):
     return y_bar, None
 

@@ -270,6 +270,8 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
     known = fallback(target)
+    if known is OPAQUE and target is not np.average:
+        known = _of_several(target, args, kwargs)
     if target is np.average and _is_returned(args, kwargs):
         return TupleOf((NUMBER, NUMBER))
     if known is OPAQUE and is_of_scipy(target):
@@ -292,6 +294,36 @@ def _of_any_length(found: Type) -> Type:
     if not isinstance(found, Numeric) or not found.shape:
         return found
     return Numeric(found.dtype, (fresh_extent(),), found.form)
+
+
+def _of_several(target: Any, args: Args, kwargs: Kwargs) -> Type:
+    """Return the type of what a function of `scipy.linalg` returns, by its options."""
+    module = getattr(target, "__module__", None) or ""
+    if not module.startswith("scipy.linalg."):
+        return OPAQUE
+    names = parameter_names(target)
+    given = dict(zip(names, args, strict=False)) | dict(kwargs)
+
+    def option(name: str, default: Any) -> Any:
+        arg = given.get(name)
+        if arg is None:
+            return default
+        return arg.value if isinstance(arg, Const) else OPAQUE
+
+    match target.__name__:
+        case "eigh" | "eig_banded":
+            only = option("eigvals_only", False)
+            counts = {True: 1, False: 2}
+        case "svd":
+            only, counts = option("compute_uv", True), {True: 3, False: 1}
+        case "lu":
+            only, counts = option("permute_l", False), {True: 2, False: 3}
+        case _:
+            return OPAQUE
+    count = counts.get(only) if isinstance(only, bool) else None
+    if count is None:
+        return OPAQUE
+    return NUMBER if count == 1 else TupleOf((NUMBER,) * count)
 
 
 def _is_returned(args: Args, kwargs: Kwargs) -> bool:
