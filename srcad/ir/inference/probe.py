@@ -264,7 +264,7 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
         if any(found):
             results = [pair and _explained(*pair, extents, runs) for pair in found]
             found_type = agreed([case for _, case in tries], results)
-            if any(target is f for f in _OF_OTHER_LENGTH):
+            if any(target is f for f in _OF_OTHER_LENGTH) or _is_convolution_matrix(target):
                 return _of_any_length(found_type)
             return _complex_if_always(target, found_type)
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
@@ -289,11 +289,16 @@ def _settle_squeezed(args: Args) -> None:
             is_one(extent)
 
 
+def _is_convolution_matrix(target: Any) -> bool:
+    """Return True for `scipy.linalg.convolution_matrix`: its rows are as `np.convolve` has places."""
+    return is_of_scipy(target) and getattr(target, "__name__", "") == "convolution_matrix"
+
+
 def _of_any_length(found: Type) -> Type:
-    """Return the type of a vector whose length is not that of the stand-ins' results."""
+    """Return the type of a result of which the first length is not that of the stand-ins'."""
     if not isinstance(found, Numeric) or not found.shape:
         return found
-    return Numeric(found.dtype, (fresh_extent(),), found.form)
+    return Numeric(found.dtype, (fresh_extent(), *found.shape[1:]), found.form)
 
 
 def _of_several(target: Any, args: Args, kwargs: Kwargs) -> Type:

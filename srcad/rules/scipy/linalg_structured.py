@@ -8,8 +8,8 @@ the cotangents of its entries summed along these.  For ``left right.T`` the sums
 import numpy as np
 from scipy import linalg
 
-from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
-from srcad.rules.declare import adjoint, bilinear, linear
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
+from srcad.rules.declare import adjoint, bilinear, linear, tangent
 from srcad.rules.row import NoPartial
 from srcad.rules.scipy.linalg_special import antidiagonal_sums
 from srcad.rules.scipy.linalg_systems import STACK
@@ -59,7 +59,7 @@ def convolution_matrix(y_bar, a, n, mode="full"):
 
 # ------------------------------------------------------------------------ Toeplitz
 def correlation(left, right, count):
-    """``sum(left[j + k] * right[j])`` for the first `count` k, the places taken modulo `count`.
+    """``sum(left[j + k] * right[j])`` for each k below `count`, the places taken modulo `count`.
 
     Of matrices the sum is over their columns as well.
     """
@@ -73,8 +73,8 @@ def along_diagonals(left, right):
     Those of the main diagonal and below have m entries, those above it n, the first of them 0.
     """
     m, n = np.shape(left)[0], np.shape(right)[0]
-    sums = correlation(left, right, m + n - 1)
-    return sums[:m], np.concatenate((np.zeros_like(sums[:1]), sums[m:][::-1]))
+    sums = correlation(left, right, max(m + n - 1, 1))
+    return sums[:m], np.concatenate((np.zeros_like(sums[:1]), sums[m:][::-1]))[:n]
 
 
 @adjoint(
@@ -98,6 +98,19 @@ def solve_toeplitz(y_bar, y, c_or_cr, b, check_finite=True):
     b_bar = linalg.solve_toeplitz(c_or_cr, y_bar)
     c_bar, r_bar = along_diagonals(-b_bar, y)
     return c_bar + r_bar, b_bar
+
+
+@tangent(linalg.solve_toeplitz)
+def solve_toeplitz_tangent(c_or_cr_dot, b_dot, y, c_or_cr, b, check_finite=True):
+    """``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
+    if np.ndim(b) > 2:
+        return STACK
+    if may_be_complex(y):
+        return REAL_ONLY
+    if c_or_cr_dot is None:
+        return linalg.solve_toeplitz(c_or_cr, b_dot)
+    moved = linalg.matmul_toeplitz(c_or_cr_dot, y)
+    return linalg.solve_toeplitz(c_or_cr, -moved if b_dot is None else b_dot - moved)
 
 
 @bilinear(
@@ -137,4 +150,24 @@ def solve_circulant(y_bar, y, c, b, singular="raise", tol=None, caxis=-1, baxis=
     if may_be_complex(y):
         return REAL_ONLY, REAL_ONLY
     b_bar = linalg.solve_circulant(np.concatenate((c[:1], c[1:][::-1])), y_bar)
-    return correlation(-b_bar, y, np.size(c)), b_bar
+    n = np.size(c)
+    return correlation(-b_bar, y, max(n, 1))[:n], b_bar
+
+
+@tangent(linalg.solve_circulant)
+def solve_circulant_tangent(
+    c_dot, b_dot, y, c, b, singular="raise", tol=None, caxis=-1, baxis=0, outaxis=0
+):
+    """``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
+    if caxis != -1 or baxis != 0 or outaxis != 0:
+        return CIRCULANT_AXES
+    if singular != "raise":
+        return CIRCULANT_LSTSQ
+    if np.ndim(c) != 1 or np.ndim(b) > 2:
+        return STACK
+    if may_be_complex(y):
+        return REAL_ONLY
+    if c_dot is None:
+        return linalg.solve_circulant(c, b_dot)
+    moved = linalg.circulant(c_dot) @ y
+    return linalg.solve_circulant(c, -moved if b_dot is None else b_dot - moved)

@@ -7,7 +7,6 @@ from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.linalg import gaps
 from srcad.rules.row import NoPartial
-from srcad.rules.scipy.linalg_factors import solved_from_right
 from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
 from srcad.runtime import checked_basis
 
@@ -25,6 +24,8 @@ def orthogonal_procrustes(y_bar, y, A, B, check_finite=True):
     Source: Giles (2008), *Collected matrix derivative results for forward and reverse mode
     algorithmic differentiation*, section 2.
     """
+    if np.ndim(A) > 2 or np.ndim(B) > 2:
+        return STACK, STACK
     if may_be_complex(y[0]):
         return REAL_ONLY, REAL_ONLY
     R_bar, scale_bar = y_bar
@@ -40,7 +41,7 @@ def orthogonal_procrustes(y_bar, y, A, B, check_finite=True):
     return B @ bar.T, A @ bar
 
 
-@adjoint(linalg.orth, samples=lambda f, m: [f(m.T), f(m), f(m.T, 1e-9)])
+@adjoint(linalg.orth, samples=lambda f, m, array: [f(m.T), f(array(3, 5)), f(m.T, 1e-9)])
 def orth(y_bar, y, A, rcond=None):
     """The left singular vectors, at matrices with a rank that does not change nearby.
 
@@ -102,5 +103,6 @@ def subspace_angles(y_bar, y, A, B):
     weights = (-y_bar / np.sin(y))[::-1]
     left, right = qa @ u, qb @ vt.T
     qa_bar, qb_bar = (right * weights) @ u.T, (left * weights) @ vt
-    A_bar = solved_from_right(qa_bar - qa @ (qa.T @ qa_bar), ra)
-    return A_bar, solved_from_right(qb_bar - qb @ (qb.T @ qb_bar), rb)
+    A_bar = linalg.solve_triangular(ra, (qa_bar - qa @ (qa.T @ qa_bar)).T, check_finite=False).T
+    B_bar = linalg.solve_triangular(rb, (qb_bar - qb @ (qb.T @ qb_bar)).T, check_finite=False).T
+    return A_bar, B_bar
