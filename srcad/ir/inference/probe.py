@@ -247,7 +247,7 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
     """Return the type of a call's result, from two runs on stand-ins."""
     named = tuple(arg for _, arg in kwargs)
     if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
-        return fallback(target)
+        return _fallback_by_options(target, args, kwargs)
     if any(target is f for f in _SQUEEZED):
         _settle_squeezed((*args, *named))
     tries = [
@@ -269,9 +269,7 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
             return _complex_if_always(target, found_type)
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
-    known = fallback(target)
-    if known is OPAQUE and target is not np.average:
-        known = _of_several(target, args, kwargs)
+    known = _fallback_by_options(target, args, kwargs)
     if target is np.average and _is_returned(args, kwargs):
         return TupleOf((NUMBER, NUMBER))
     if known is OPAQUE and is_of_scipy(target):
@@ -301,11 +299,12 @@ def _of_any_length(found: Type) -> Type:
     return Numeric(found.dtype, (fresh_extent(), *found.shape[1:]), found.form)
 
 
-def _of_several(target: Any, args: Args, kwargs: Kwargs) -> Type:
-    """Return the type of what a function of `scipy.linalg` returns, by its options."""
+def _fallback_by_options(target: Any, args: Args, kwargs: Kwargs) -> Type:
+    """Return the fallback, of a function of `scipy.linalg` by its options."""
+    known = fallback(target)
     module = getattr(target, "__module__", None) or ""
-    if not module.startswith("scipy.linalg."):
-        return OPAQUE
+    if known is not OPAQUE or not module.startswith("scipy.linalg."):
+        return known
     names = parameter_names(target)
     given = dict(zip(names, args, strict=False)) | dict(kwargs)
 
@@ -319,6 +318,9 @@ def _of_several(target: Any, args: Args, kwargs: Kwargs) -> Type:
         case "eigh" | "eig_banded":
             only = option("eigvals_only", False)
             counts = {True: 1, False: 2}
+        case "eig":
+            only = option("right", True) is True and option("left", False) is False
+            counts = {True: 2}
         case "svd":
             only, counts = option("compute_uv", True), {True: 3, False: 1}
         case "lu":

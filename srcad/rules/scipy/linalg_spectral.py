@@ -183,7 +183,7 @@ def of_some(w_bar, v_bar, w, v, a, lower, subset):
     """
     if may_be_complex(a):
         return REAL_ONLY
-    first, last = subset
+    first, last = subset[0], subset[1]
     all_w, all_v = linalg.eigh(a, lower=lower)
     eye = np.eye(np.shape(a)[-1], dtype=bool)[:, first : last + 1]
     inner = (1 / (w[..., None, :] - all_w[..., :, None] + eye) - eye) * (adjoined(all_v) @ v_bar)
@@ -294,14 +294,14 @@ def rq(y_bar, y, a, overwrite_a=False, lwork=None, mode="full", check_finite=Tru
         return OVERWRITES
     if np.ndim(a) > 2:
         return STACK
-    k = min(np.shape(a)[0], np.shape(a)[1])
+    first = max(np.shape(a)[1] - np.shape(a)[0], 0)
     if mode == "r":
         q = linalg.rq(a, mode="economic")[1]
-        return rq_cotangent(y_bar[:, -k:], None, y[:, -k:], q)
-    if mode == "full" and np.shape(a)[1] > k:
+        return rq_cotangent(y_bar[:, first:], None, y[:, first:], q)
+    if mode == "full" and first > 0:
         if y_bar[1] is not None:
             return FULL_RQ
-        return rq_cotangent(y_bar[0][:, -k:], None, y[0][:, -k:], y[1][-k:])
+        return rq_cotangent(y_bar[0][:, first:], None, y[0][:, first:], y[1][first:])
     return rq_cotangent(y_bar[0], y_bar[1], y[0], y[1])
 
 

@@ -67,6 +67,16 @@ def correlation(left, right, count):
     return np.fft.irfft(product if np.ndim(left) == 1 else np.sum(product, axis=1), count)
 
 
+@bilinear(correlation, active=("left", "right"), samples=())
+def of_correlation(y_bar, left, right, count):
+    """Of `left` a convolution with the places taken modulo `count`, of `right` a correlation."""
+    bar = np.fft.rfft(y_bar, count)
+    bar = bar if np.ndim(left) == 1 else bar[:, None]
+    left_bar = np.fft.irfft(bar * np.fft.rfft(right, count, 0), count, 0)
+    right_bar = np.fft.irfft(np.conjugate(bar) * np.fft.rfft(left, count, 0), count, 0)
+    return left_bar[: np.shape(left)[0]], right_bar[: np.shape(right)[0]]
+
+
 def along_diagonals(left, right):
     """The sums along the diagonals of ``left right.T`` of m rows and n columns.
 
