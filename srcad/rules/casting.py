@@ -9,9 +9,9 @@ from srcad.rules.declare import linear, nondifferentiable
 from srcad.rules.row import NoPartial
 from srcad.runtime import (
     as_kept_in,
+    checked_basis,
     checked_cotangent,
     checked_numeric,
-    checked_basis,
     checked_phase,
     checked_rows,
     converted_like,

@@ -146,6 +146,7 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "solve_toeplitz/[13]/size 0, first axis/value",
         "solve_toeplitz/[13]/size 0, first axis/reverse",
         "solve_toeplitz/[13]/size 0, first axis/forward",
+        "solve_toeplitz/[13]/size 0, first axis/second",
         "solve_toeplitz/[13]/float32, size 0, first axis/*",
         "matmul_toeplitz/[13]/size 0, first axis/*",
         "matmul_toeplitz/[13]/float32, size 0, first axis/value",

@@ -247,7 +247,7 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
     """Return the type of a call's result, from two runs on stand-ins."""
     named = tuple(arg for _, arg in kwargs)
     if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
-        return _fallback_by_options(target, args, kwargs)
+        return fallback_by_options(target, args, kwargs)
     if any(target is f for f in _SQUEEZED):
         _settle_squeezed((*args, *named))
     tries = [
@@ -266,10 +266,12 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
             found_type = agreed([case for _, case in tries], results)
             if any(target is f for f in _OF_OTHER_LENGTH) or _is_convolution_matrix(target):
                 return _of_any_length(found_type)
+            if found_type is OPAQUE:
+                return fallback_by_options(target, args, kwargs)
             return _complex_if_always(target, found_type)
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
-    known = _fallback_by_options(target, args, kwargs)
+    known = fallback_by_options(target, args, kwargs)
     if target is np.average and _is_returned(args, kwargs):
         return TupleOf((NUMBER, NUMBER))
     if known is OPAQUE and is_of_scipy(target):
@@ -299,7 +301,7 @@ def _of_any_length(found: Type) -> Type:
     return Numeric(found.dtype, (fresh_extent(), *found.shape[1:]), found.form)
 
 
-def _fallback_by_options(target: Any, args: Args, kwargs: Kwargs) -> Type:
+def fallback_by_options(target: Any, args: Args, kwargs: Kwargs) -> Type:
     """Return the fallback, of a function of `scipy.linalg` by its options."""
     known = fallback(target)
     module = getattr(target, "__module__", None) or ""
@@ -323,6 +325,10 @@ def _fallback_by_options(target: Any, args: Args, kwargs: Kwargs) -> Type:
             counts = {True: 2}
         case "svd":
             only, counts = option("compute_uv", True), {True: 3, False: 1}
+        case "orthogonal_procrustes":
+            only, counts = True, {True: 2}
+        case "rq":
+            only, counts = option("mode", "full") == "r", {True: 1, False: 2}
         case "lu":
             only, counts = option("permute_l", False), {True: 2, False: 3}
         case _:

@@ -10,15 +10,24 @@ from srcad.rules import linalg as plain
 from srcad.rules import norm as norms
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
-from srcad.rules.linalg import adjoined, gaps, pinv_cotangent, qr_cotangent, scaled
-from srcad.rules.linalg import transposed, triangle
+from srcad.rules.linalg import (
+    adjoined,
+    gaps,
+    pinv_cotangent,
+    qr_cotangent,
+    scaled,
+    transposed,
+    triangle,
+)
 from srcad.rules.row import NoPartial
 from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
 
 SUBSET = NoPartial(
     "its rule is for all eigenvectors of a pair of matrices: leave out subset_by_index"
 )
-PAIR = NoPartial("its rule is for one matrix: of a pair with a regular b, pass np.linalg.solve(b, a)")
+PAIR = NoPartial(
+    "its rule is for one matrix: of a pair with a regular b, pass np.linalg.solve(b, a)"
+)
 LEFT = NoPartial("its rule is for the right vectors; the left ones are np.linalg.inv(v).conj().T")
 TYPE = NoPartial("its rule is for type=1, a @ v = w * b @ v")
 FULL_MODE = NoPartial(
