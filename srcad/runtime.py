@@ -358,6 +358,21 @@ def checked_phase(bar: Any, change: Any) -> Any:
     return bar
 
 
+def checked_basis(bar: Any, change: Any) -> Any:
+    """Return a cotangent of a basis of which only the space is known, if it is one.
+
+    `change` is how fast the result changes when the basis is rotated.
+    """
+    largest = np.max(np.abs(change), initial=0.0)
+    if largest > np.sqrt(np.finfo(change.dtype).eps) * max(1.0, np.max(np.abs(bar), initial=0.0)):
+        raise UnsupportedTypeError(
+            "the result depends on which basis of the null space was chosen",
+            why="a matrix does not determine it: SciPy returns one choice of many.",
+            help="use a function of the space alone, such as the projection  n @ n.T",
+        )
+    return bar
+
+
 def checked_rows(bar: Any, a: Any, b: Any) -> Any:
     """Return the cotangent of the matrix of a system, if the right-hand side has as many rows.
 

@@ -9,6 +9,7 @@ from srcad.rules.declare import linear, nondifferentiable
 from srcad.rules.row import NoPartial
 from srcad.runtime import (
     as_kept_in,
+    checked_basis,
     checked_cotangent,
     checked_numeric,
     checked_phase,
@@ -126,7 +127,7 @@ def as_its_part(y_bar, bar, x):
     return y_bar, None
 
 
-@linear(checked_phase, memory="shared", samples=())
+@linear(checked_phase, checked_basis, memory="shared", samples=())
 def as_checked(y_bar, bar, change):
     return y_bar, None
 

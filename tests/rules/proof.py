@@ -142,6 +142,28 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "SciPy solves systems of no unknowns for a right-hand side of any length": (
         "lstsq/[023]/size 0, last axis/*",
     ),
+    "SciPy's products and solutions of a Toeplitz matrix without rows have no columns either": (
+        "solve_toeplitz/[13]/size 0, first axis/value",
+        "solve_toeplitz/[13]/size 0, first axis/reverse",
+        "solve_toeplitz/[13]/size 0, first axis/forward",
+        "solve_toeplitz/[13]/size 0, first axis/second",
+        "solve_toeplitz/[13]/float32, size 0, first axis/*",
+        "matmul_toeplitz/[13]/size 0, first axis/*",
+        "matmul_toeplitz/[13]/float32, size 0, first axis/value",
+        "matmul_toeplitz/[13]/float32, size 0, first axis/reverse",
+        "matmul_toeplitz/1/float32, size 0, first axis/forward",
+    ),
+    "a product A.T @ B without full rank does not determine a rotation": (
+        "orthogonal_procrustes/0/size 1, first axis/forward",
+        "orthogonal_procrustes/0/sequence/reverse",
+        "orthogonal_procrustes/[01]/size 0, first axis/forward",
+    ),
+    "an angle of 0 between subspaces has no derivative": (
+        "subspace_angles/[012]/all ones/reverse",
+        "subspace_angles/[012]/all ones/second",
+        "subspace_angles/3/size 1, first axis/reverse",
+        "subspace_angles/3/size 1, first axis/second",
+    ),
     "np.cov of no variables does not read the weights": (
         "np.cov/10/size 0, first axis/*",
         "np.cov/11/size 0, first axis/*",

@@ -51,7 +51,12 @@ def spectrum(a):
     return np.sum(np.abs(v[0]) ** 2 * w.real) + np.sum(w.imag**2)
 
 
-@pytest.mark.parametrize("f", [power, log, spectrum])
+def scipy_spectrum(a):
+    w, v = linalg.eig(a)
+    return np.sum(np.abs(v[0]) ** 2 * w.real) + np.sum(w.imag**2)
+
+
+@pytest.mark.parametrize("f", [power, log, spectrum, scipy_spectrum])
 def test_real_gradient_where_results_are_complex(f):
     a = A - np.diag([0.0, 6.0, 0.0])
     v = np.cos(np.arange(9.0)).reshape(3, 3)
@@ -87,13 +92,30 @@ def of_type_two(a):
 
 
 def some_vectors(a):
-    return np.sum(linalg.eigh(a, subset_by_index=(0, 1))[1])
+    return np.sum(linalg.eigh(a, np.eye(3), subset_by_index=(0, 1))[1])
+
+
+def left_vectors(a):
+    return np.sum(np.abs(linalg.eig(a, left=True)[1]))
+
+
+def basis_of_null_space(a):
+    return linalg.null_space(a[:1])[1, 0]
+
+
+def full_factor(a):
+    return np.sum(linalg.rq(a[:2])[1])
+
+
+def pivoted_product(a):
+    return np.sum(linalg.qr_multiply(a, W, pivoting=True)[0])
 
 
 @pytest.mark.parametrize(
     ("f", "text"),
     [(overwriting, "overwrite_a"), (full_basis, "not unique"), (numpy_full_basis, "not unique"),
-     (of_type_two, "type=1"), (some_vectors, "subset_by_index")],
+     (of_type_two, "type=1"), (some_vectors, "subset_by_index"), (left_vectors, "right vectors"),
+     (basis_of_null_space, "n @ n.T"), (full_factor, "not unique"), (pivoted_product, "pivoting")],
 )  # fmt: skip
 def test_option_refused(f, text):
     with pytest.raises(srcad.errors.SrcadError, match=text):
@@ -124,7 +146,17 @@ def test_factor_kept_in_a_tuple():
     assert "if" not in gradient.source.replace("differ", "")
 
 
-@pytest.mark.xfail(strict=True, reason="the type of eigh is found with lengths that do not fit")
+def projection(a):
+    n = linalg.null_space(a[:1])
+    return np.sum(np.sin(n @ n.T))
+
+
+def test_projection_onto_null_space_of_two_dimensions():
+    v = np.cos(np.arange(9.0)).reshape(3, 3)
+
+    assert np.isclose(np.sum(srcad.grad(projection)(A) * v), slope(projection, A, v), rtol=1e-6)
+
+
 def test_pair_of_computed_and_constant_matrix():
     def lowest(stiffness):
         return linalg.eigh(np.diag(stiffness[:-1] + stiffness[1:]), np.eye(3) + 0.1)[0][0]

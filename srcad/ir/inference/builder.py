@@ -43,7 +43,7 @@ from srcad.ir.core import (
 from srcad.ir.inference.cases import of_any_lengths
 from srcad.ir.inference.elementwise import broadcast, elementwise_type
 from srcad.ir.inference.lengths import exact_type
-from srcad.ir.inference.probe import AXES, by_running, fallback, parameter_names
+from srcad.ir.inference.probe import AXES, by_running, fallback_by_options, parameter_names
 from srcad.ir.library_operations import (
     is_elementwise,
     is_real_or_complex,
@@ -111,7 +111,7 @@ def _result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Ar
     if exact is not None:
         return exact
     if not may_run(target):
-        return fallback(target)
+        return fallback_by_options(target, args, kwargs)
     found = by_running(target, args, kwargs)
     if target is np.linalg.lstsq and isinstance(found, TupleOf):
         x, _, *rest = found.items  # residuals are there if the rank is full

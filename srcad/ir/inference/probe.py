@@ -255,7 +255,7 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
     """Return the type of a call's result, from two runs on stand-ins."""
     named = tuple(arg for _, arg in kwargs)
     if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
-        return fallback(target)
+        return fallback_by_options(target, args, kwargs)
     if any(target is f for f in _SQUEEZED):
         _settle_squeezed((*args, *named))
     tries = [
@@ -272,12 +272,10 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
         if any(found):
             results = [pair and _explained(*pair, extents, runs) for pair in found]
             found_type = agreed([case for _, case in tries], results)
-            if any(target is f for f in _OF_OTHER_LENGTH):
-                return _of_any_length(found_type)
-            return _complex_if_always(target, found_type)
+            return _completed(target, args, kwargs, found_type)
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
-    known = fallback(target)
+    known = fallback_by_options(target, args, kwargs)
     if target is np.average and _is_returned(args, kwargs):
         return TupleOf((NUMBER, NUMBER))
     if known is OPAQUE and is_of_scipy(target):
@@ -295,11 +293,68 @@ def _settle_squeezed(args: Args) -> None:
             is_one(extent)
 
 
+def _completed(target: Any, args: Args, kwargs: Kwargs, found: Type) -> Type:
+    """Return the type that the runs agree upon, without what they do not tell."""
+    if any(target is f for f in _OF_OTHER_LENGTH) or _is_convolution_matrix(target):
+        return _of_any_length(found)
+    if found is OPAQUE:
+        return fallback_by_options(target, args, kwargs)
+    return _complex_if_always(target, found)
+
+
+def _is_convolution_matrix(target: Any) -> bool:
+    """Return True for `scipy.linalg.convolution_matrix`, with rows as `np.convolve`."""
+    return is_of_scipy(target) and getattr(target, "__name__", "") == "convolution_matrix"
+
+
 def _of_any_length(found: Type) -> Type:
-    """Return the type of a vector whose length is not that of the stand-ins' results."""
+    """Return the type of a result of which the first length is not that of the stand-ins'."""
     if not isinstance(found, Numeric) or not found.shape:
         return found
-    return Numeric(found.dtype, (fresh_extent(),), found.form)
+    return Numeric(found.dtype, (fresh_extent(), *found.shape[1:]), found.form)
+
+
+def _count_of_results(name: str, option: Callable[[str, Any], Any]) -> int | None:
+    """Return how many results a function of `scipy.linalg` has, by its options."""
+    match name:
+        case "eigh" | "eig_banded":
+            only = option("eigvals_only", False)
+            counts = {True: 1, False: 2}
+        case "eig":
+            only = option("right", True) is True and option("left", False) is False
+            counts = {True: 2}
+        case "svd":
+            only, counts = option("compute_uv", True), {True: 3, False: 1}
+        case "orthogonal_procrustes":
+            only, counts = True, {True: 2}
+        case "rq":
+            only, counts = option("mode", "full") == "r", {True: 1, False: 2}
+        case "lu":
+            only, counts = option("permute_l", False), {True: 2, False: 3}
+        case _:
+            return None
+    return counts.get(only) if isinstance(only, bool) else None
+
+
+def fallback_by_options(target: Any, args: Args, kwargs: Kwargs) -> Type:
+    """Return the fallback, of a function of `scipy.linalg` by its options."""
+    known = fallback(target)
+    module = getattr(target, "__module__", None) or ""
+    if known is not OPAQUE or not module.startswith("scipy.linalg."):
+        return known
+    names = parameter_names(target)
+    given = dict(zip(names, args, strict=False)) | dict(kwargs)
+
+    def option(name: str, default: Any) -> Any:
+        arg = given.get(name)
+        if arg is None:
+            return default
+        return arg.value if isinstance(arg, Const) else OPAQUE
+
+    count = _count_of_results(target.__name__, option)
+    if count is None:
+        return OPAQUE
+    return NUMBER if count == 1 else TupleOf((NUMBER,) * count)
 
 
 def _is_returned(args: Args, kwargs: Kwargs) -> bool:

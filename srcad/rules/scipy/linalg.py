@@ -5,5 +5,7 @@ from srcad.rules.scipy import (  # noqa: F401 - each registers its rules
     linalg_functions,
     linalg_special,
     linalg_spectral,
+    linalg_structured,
+    linalg_subspaces,
     linalg_systems,
 )

@@ -10,17 +10,33 @@ from srcad.rules import linalg as plain
 from srcad.rules import norm as norms
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
-from srcad.rules.linalg import adjoined, gaps, pinv_cotangent, qr_cotangent, scaled, triangle
+from srcad.rules.linalg import (
+    adjoined,
+    gaps,
+    pinv_cotangent,
+    qr_cotangent,
+    scaled,
+    transposed,
+    triangle,
+)
 from srcad.rules.row import NoPartial
-from srcad.rules.scipy.linalg_systems import OVERWRITES
+from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
 
 SUBSET = NoPartial(
-    "the derivative of some of the eigenvectors needs all of them: leave out subset_by_index"
+    "its rule is for all eigenvectors of a pair of matrices: leave out subset_by_index"
 )
+PAIR = NoPartial(
+    "its rule is for one matrix: of a pair with a regular b, pass np.linalg.solve(b, a)"
+)
+LEFT = NoPartial("its rule is for the right vectors; the left ones are np.linalg.inv(v).conj().T")
 TYPE = NoPartial("its rule is for type=1, a @ v = w * b @ v")
 FULL_MODE = NoPartial(
     "the last columns of a full q are not unique: pass mode='economic', or take r alone"
 )
+FULL_RQ = NoPartial(
+    "the first rows of a full q are not unique: pass mode='economic', or take r alone"
+)
+PIVOTING = NoPartial("its rule is for pivoting=False: use scipy.linalg.qr, and multiply by its q")
 RAW = NoPartial("mode='raw' returns the reflectors of LAPACK; use mode='economic'")
 
 
@@ -72,13 +88,46 @@ def of_pinvh(y_bar, y, a, lower):
 
 
 # ------------------------------------------------------------------------ eigenvalues
+@adjoint(linalg.eig, active=("a", "b"), samples=())
+def eig(
+    y_bar, y, a, b=None, left=False, right=True, overwrite_a=False, overwrite_b=False,
+    check_finite=True, homogeneous_eigvals=False,
+):  # fmt: skip
+    """As of `numpy.linalg.eig`: what depends on the phases of the vectors raises."""
+    if overwrite_a or overwrite_b:
+        return OVERWRITES, OVERWRITES
+    if b is not None or homogeneous_eigvals:
+        return PAIR, PAIR
+    if left:
+        return LEFT, LEFT
+    if right:
+        return plain.eig(y_bar, y, a), None
+    return plain.eigvals(y_bar, y, a), None
+
+
+@adjoint(
+    linalg.eigvals, active=("a", "b"),
+    samples=lambda f, array, spd: [
+        f(array(4, 4)), f(spd(3, 3) + array(3, 3) / 9), f(array(2, 3, 3))],
+)  # fmt: skip
+def eigvals(
+    y_bar, y, a, b=None, overwrite_a=False, overwrite_b=False, check_finite=True,
+    homogeneous_eigvals=False,
+):  # fmt: skip
+    if overwrite_a or overwrite_b:
+        return OVERWRITES, OVERWRITES
+    if b is not None or homogeneous_eigvals:
+        return PAIR, PAIR
+    return plain.eigvals(y_bar, y, a), None
+
+
 @adjoint(
     linalg.eigh, active=("a", "b"),
     samples=lambda f, spd, array: [
         f(spd(4, 4), driver="evd"), f(spd(3, 3), lower=False, driver="ev"),
         f(spd(3, 3), eigvals_only=True),
         f(spd(4, 4), eigvals_only=True, subset_by_index=(1, 2)),
-        f(spd(2, 3, 3), driver="evd"),
+        f(spd(4, 4), subset_by_index=(1, 2)), f(spd(2, 3, 3), driver="evd"),
         f(spd(3, 3), spd(3, 3)), f(spd(3, 3), spd(3, 3), lower=False),
         f(spd(3, 3), spd(3, 3), eigvals_only=True)],
 )  # fmt: skip
@@ -97,7 +146,9 @@ def eigh(
     if eigvals_only:
         return eigenvalues(y_bar, y, a, b, lower, subset_by_index)
     if subset_by_index is not None and y_bar[1] is not None:
-        return SUBSET, SUBSET
+        if b is not None:
+            return SUBSET, SUBSET
+        return of_some(y_bar[0], y_bar[1], y[0], y[1], a, lower, subset_by_index), None
     uplo = "L" if lower else "U"
     if b is None:
         return plain.eigh(y_bar, y, a, uplo), None
@@ -132,6 +183,24 @@ def eigenvalues(w_bar, w, a, b, lower, subset):
     v = linalg.eigh(a, b, lower=lower, subset_by_index=subset)[1]
     b_bar = v @ scaled(-w * w_bar, adjoined(v))
     return triangle(v @ scaled(w_bar, adjoined(v)), uplo), triangle(b_bar, uplo)
+
+
+def of_some(w_bar, v_bar, w, v, a, lower, subset):
+    """The cotangent for those of some eigenvectors, which needs all of them.
+
+    A vector changes by the others divided by the gaps; the signs of these do not matter.
+    """
+    if may_be_complex(a):
+        return REAL_ONLY
+    first, last = subset[0], subset[1]
+    all_w, all_v = linalg.eigh(a, lower=lower)
+    eye = np.eye(np.shape(a)[-1], dtype=bool)[:, first : last + 1]
+    inner = (1 / (w[..., None, :] - all_w[..., :, None] + eye) - eye) * (adjoined(all_v) @ v_bar)
+    inner = np.where(eye, 0.0, inner)
+    bar = all_v @ inner @ adjoined(v)
+    if w_bar is not None:
+        bar = bar + v @ scaled(w_bar, adjoined(v))
+    return triangle(bar, "L" if lower else "U")
 
 
 def of_pair(w_bar, v_bar, w, v, a, uplo):
@@ -216,3 +285,67 @@ def in_order(bar, places, a):
     if np.ndim(a) == 2:
         return bar[:, np.argsort(places)]
     return bar @ np.eye(np.shape(a)[-1], dtype=bar.dtype)[places]
+
+
+# ------------------------------------------------------------------------ RQ
+@adjoint(
+    linalg.rq,
+    samples=lambda f, m, square: [
+        f(square(3)), f(m, mode="economic"), f(m.T), f(m.T, mode="economic"), f(m, mode="r"),
+        f(m.T, mode="r"), f(m)],
+)  # fmt: skip
+def rq(y_bar, y, a, overwrite_a=False, lwork=None, mode="full", check_finite=True):
+    """The rows in reverse order and transposed, ``a[::-1].T = Q[::-1].T R[::-1, ::-1].T``, by qr.
+
+    The signs are constant.
+    """
+    if overwrite_a:
+        return OVERWRITES
+    if np.ndim(a) > 2:
+        return STACK
+    first = max(np.shape(a)[1] - np.shape(a)[0], 0)
+    if mode == "r":
+        q = linalg.rq(a, mode="economic")[1]
+        return rq_cotangent(y_bar[:, first:], None, y[:, first:], q)
+    if mode == "full" and first > 0:
+        if y_bar[1] is not None:
+            return FULL_RQ
+        return rq_cotangent(y_bar[0][:, first:], None, y[0][:, first:], y[1][first:])
+    return rq_cotangent(y_bar[0], y_bar[1], y[0], y[1])
+
+
+def rq_cotangent(r_bar, q_bar, r, q):
+    """The cotangent of ``r @ q``, with k rows of `q`, for `qr_cotangent` turned around."""
+    turned_q_bar = None if q_bar is None else transposed(q_bar[::-1])
+    turned_r_bar = None if r_bar is None else transposed(r_bar[::-1, ::-1])
+    turned_q, turned_r = transposed(q[::-1]), transposed(r[::-1, ::-1])
+    return transposed(qr_cotangent(turned_q_bar, turned_r_bar, turned_q, turned_r))[::-1]
+
+
+# ------------------------------------------------------------------------ products with q
+@adjoint(
+    linalg.qr_multiply,
+    samples=lambda f, m, v, w, array, square: [
+        f(m.T, array(2, 4)), f(m.T, v), f(m.T, array(3, 2), "left"), f(m.T, w, mode="left"),
+        f(m, w), f(square(3), array(3, 3), "left", conjugate=True)],
+)  # fmt: skip
+def qr_multiply(
+    y_bar, y, a, c, mode="right", pivoting=False, conjugate=False, overwrite_a=False,
+    overwrite_c=False,
+):  # fmt: skip
+    """``c @ q`` or ``q @ c``, and `r`, of the economic factors."""
+    if overwrite_a or overwrite_c:
+        return OVERWRITES, OVERWRITES
+    if pivoting:
+        return PIVOTING, PIVOTING
+    if may_be_complex(y[0]):
+        return REAL_ONLY, REAL_ONLY
+    g, r_bar = y_bar
+    q, r = linalg.qr(a, mode="economic")
+    if g is None:
+        return qr_cotangent(None, r_bar, q, r), None
+    if mode == "left":
+        q_bar = np.outer(g, c) if np.ndim(c) == 1 else g @ c.T
+        return qr_cotangent(q_bar, r_bar, q, r), q.T @ g
+    q_bar = np.outer(c, g) if np.ndim(c) == 1 else c.T @ g
+    return qr_cotangent(q_bar, r_bar, q, r), (q @ g if np.ndim(c) == 1 else g @ q.T)

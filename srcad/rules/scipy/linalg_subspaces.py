@@ -1,0 +1,108 @@
+"""Bases of the range and of the null space of a matrix, angles and rotations between them."""
+
+import numpy as np
+from scipy import linalg
+
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
+from srcad.rules.declare import adjoint
+from srcad.rules.linalg import gaps
+from srcad.rules.row import NoPartial
+from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
+from srcad.runtime import checked_basis
+
+WIDE = NoPartial("its rule is for matrices that have no more columns than rows")
+
+
+@adjoint(
+    linalg.orthogonal_procrustes,
+    samples=lambda f, array: [f(array(4, 3), array(4, 3)), f(array(2, 2), array(2, 2))],
+)
+def orthogonal_procrustes(y_bar, y, A, B, check_finite=True):
+    """With ``A.T B = u s vt`` the results are ``R = u vt`` and the sum of `s`.
+
+    With ``P = u.T d(A.T B) v``, ``u.T dR v`` is ``(P - P.T) / (s[i] + s[j])``.
+    Source: Giles (2008), *Collected matrix derivative results for forward and reverse mode
+    algorithmic differentiation*, section 2.
+    """
+    if np.ndim(A) > 2 or np.ndim(B) > 2:
+        return STACK, STACK
+    if may_be_complex(y[0]):
+        return REAL_ONLY, REAL_ONLY
+    R_bar, scale_bar = y_bar
+    if R_bar is None:
+        bar = scale_bar * y[0]
+        return B @ bar.T, A @ bar
+    u, s, vt = np.linalg.svd(A.T @ B)
+    turn = u.T @ R_bar @ vt.T
+    sums = s[:, None] + s + np.eye(np.size(s), dtype=s.dtype)
+    bar = u @ ((turn - turn.T) / sums) @ vt
+    if scale_bar is not None:
+        bar = bar + scale_bar * y[0]
+    return B @ bar.T, A @ bar
+
+
+@adjoint(linalg.orth, samples=lambda f, m, array: [f(m.T), f(array(3, 5)), f(m.T, 1e-9)])
+def orth(y_bar, y, A, rcond=None):
+    """The left singular vectors, at matrices with a rank that does not change nearby.
+
+    Source: Townsend (2016), *Differentiating the singular value decomposition*.
+    """
+    if np.ndim(A) > 2:
+        return STACK
+    if may_be_complex(y):
+        return REAL_ONLY
+    rank = np.shape(y)[1]
+    _, s, vt = linalg.svd(A, full_matrices=False)
+    s, vt = s[:rank], vt[:rank]
+    turn = y.T @ y_bar
+    inner = gaps(s * s, np.eye(rank, dtype=bool)) * (turn - turn.T) * s
+    return (y @ inner + (y_bar - y @ turn) / s) @ vt
+
+
+@adjoint(linalg.null_space, samples=lambda f, m, array: [f(m), f(array(2, 3)), f(m, rcond=1e-9)])
+def null_space(
+    y_bar, y, A, rcond=None, *, overwrite_a=False, check_finite=True, lapack_driver="gesdd"
+):
+    """``A y = 0``, so ``dy = -pinv(A) dA y``, but for a rotation of the basis.
+
+    What depends on such a rotation raises.
+    """
+    if overwrite_a:
+        return OVERWRITES
+    if np.ndim(A) > 2:
+        return STACK
+    if may_be_complex(y):
+        return REAL_ONLY
+    turn = y.T @ y_bar
+    bar = checked_basis(y_bar, turn - turn.T)
+    return -np.linalg.pinv(A, rtol=rcond).T @ bar @ y.T
+
+
+@adjoint(
+    linalg.subspace_angles,
+    samples=lambda f, array: [
+        f(array(5, 2), array(5, 2)), f(array(5, 2), array(5, 3)), f(array(5, 3), array(5, 2)),
+        f(array(4, 1), array(4, 1))],
+)  # fmt: skip
+def subspace_angles(y_bar, y, A, B):
+    """The cosines are the singular values of ``QA.T QB``, of the factors q of both matrices.
+
+    The angles do not depend on the bases: of the cotangent of ``QA`` only what is orthogonal to it
+    counts.  An angle of 0 has no derivative: nan or infinite.
+
+    Source: Bjorck and Golub (1973), *Numerical methods for computing angles between linear
+    subspaces*.
+    """
+    if np.shape(A)[0] < np.shape(A)[1] or np.shape(B)[0] < np.shape(B)[1]:
+        return WIDE, WIDE
+    if may_be_complex(A) or may_be_complex(B):
+        return REAL_ONLY, REAL_ONLY
+    qa, ra = np.linalg.qr(A)
+    qb, rb = np.linalg.qr(B)
+    u, _, vt = np.linalg.svd(qa.T @ qb, full_matrices=False)
+    weights = (-y_bar / np.sin(y))[::-1]
+    left, right = qa @ u, qb @ vt.T
+    qa_bar, qb_bar = (right * weights) @ u.T, (left * weights) @ vt
+    A_bar = linalg.solve_triangular(ra, (qa_bar - qa @ (qa.T @ qa_bar)).T, check_finite=False).T
+    B_bar = linalg.solve_triangular(rb, (qb_bar - qb @ (qb.T @ qb_bar)).T, check_finite=False).T
+    return A_bar, B_bar
