@@ -153,6 +153,7 @@ class Lowering:
     sinks: dict[Value, Items] = field(default_factory=dict)
     made: dict[Value, Call] = field(default_factory=dict)
     growing: dict[str, list[Node]] = field(default_factory=dict)
+    tested: set[Value] = field(default_factory=set)  # whether they are None
 
     # ------------------------------------------------------------------------- functions
     def function(self, function: Function) -> Lowered:
@@ -164,6 +165,7 @@ class Lowering:
             It contains something that the compiled backend does not cover.
         """
         b = self.builder
+        self.tested = _tested_for_none(function.block)
         used = set(function.block.free)
         parameters: list[Parameter] = []
         head: list[str] = []
@@ -497,7 +499,7 @@ class Lowering:
             self.env[output] = self._merged(
                 output.hint,
                 output.type,
-                self._with_zeros(op, (first, second), arms),
+                self._with_zeros(op, output, (first, second), arms),
                 (arms[0][0], arms[1][0]),
                 after,
             )
@@ -508,22 +510,36 @@ class Lowering:
     def _with_zeros(
         self,
         op: If,
+        output: Value,
         reps: tuple[Rep | None, Rep | None],
         arms: list[tuple[list[Node], list[Rep | None]]],
     ) -> tuple[Rep | None, Rep | None]:
         """Return zeros for a cotangent that one branch alone contributes to.
 
-        In the other branch it is 0.0 or None, which the code after the conditional tests for.
+        In the other branch it is 0.0, or None and the code after the conditional tests for it.
+        A None that is not tested is never read.
         """
-        if op.half != "reverse":
-            return reps
         found = list(reps)
         for k, (rep, other) in enumerate((reps, reps[::-1])):
-            is_number = isinstance(rep, Number) and _is_zero(rep.expr)
-            is_none = isinstance(rep, Known) and rep.value is None
-            if other is not None and (is_none or (is_number and isinstance(other, Array))):
-                found[k] = self._zeros_as(other, arms[k][0], op.where)
+            found[k] = self._zeros_for(rep, other, op, output in self.tested, arms[k][0])
         return found[0], found[1]
+
+    def _zeros_for(
+        self, rep: Rep | None, other: Rep | None, op: If, is_tested: bool, body: list[Node]
+    ) -> Rep | None:
+        """Return zeros like `other` if `rep` is a cotangent without a contribution, else `rep`."""
+        if other is None:
+            return rep
+        if isinstance(rep, Parts) and isinstance(other, Parts):
+            pairs = zip(rep.items, other.items, strict=False)
+            found = (self._zeros_for(r, o, op, is_tested, body) or r for r, o in pairs)
+            return Parts(tuple(found)) if len(rep.items) == len(other.items) else rep
+        if isinstance(rep, Known) and rep.value is None and is_tested:
+            return self._zeros_as(other, body, op.where)
+        is_number = isinstance(rep, Number) and _is_zero(rep.expr) and op.half == "reverse"
+        if is_number and isinstance(other, Array):
+            return self._zeros_as(other, body, op.where)
+        return rep
 
     def _zeros_as(self, rep: Rep, body: list[Node], where: Location | None) -> Rep:
         """Return zeros like a number, an array or parts, made in the body of a branch."""
@@ -1429,6 +1445,40 @@ class Lowering:
 
 def _is_none(rep: Rep | None) -> bool:
     return isinstance(rep, Known) and (rep.value is None or rep.value is UNDEF.value)
+
+
+def _tested_for_none(block: Block) -> set[Value]:
+    """Return the values of which some use, or an item of them, is tested by ``is None``."""
+    sources: dict[Value, Sequence[Any]] = {}
+    tested: list[Any] = []
+    for op in block.all_ops:
+        sources.update(_sources(op))
+        if isinstance(op, Call) and op.target is primitives.is_:
+            tested += op.args
+    found: set[Value] = set()
+    while tested:
+        value = tested.pop()
+        if isinstance(value, Value) and value not in found:
+            found.add(value)
+            tested += sources.get(value, ())
+    return found
+
+
+def _sources(op: Any) -> Iterator[tuple[Value, Sequence[Any]]]:
+    """Yield the values that an operation hands on, with those that each may be (an item of)."""
+    if isinstance(op, If):
+        yield from zip(
+            op.outputs, zip(op.then.results, op.orelse.results, strict=True), strict=True
+        )
+    elif isinstance(op, For | While):
+        for k, atom in enumerate(op.body.results[1:]):
+            yield op.outputs[k + 2], (atom, *op.inits[k : k + 1])
+        for k, param in enumerate(op.carried):
+            yield param, (op.inits[k], op.body.results[k + 1])
+        if isinstance(op, For):
+            yield from zip(op.items, ((seq,) for seq in op.seqs), strict=True)
+    elif isinstance(op, Call) and op.target in (primitives.identity, operator.getitem):
+        yield op.result, op.args[:1]
 
 
 def _is_zero(expr: Expr) -> bool:
