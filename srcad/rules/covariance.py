@@ -1,5 +1,7 @@
 """Weighted averages, covariances and correlations."""
 
+from typing import Any
+
 import numpy as np
 
 from srcad.rules.conjugates import conj, real_part
@@ -51,7 +53,7 @@ def average(y_bar, y, a, axis=None, weights=None, returned=False, *, keepdims=Fa
     is_full = np.ndim(weights) == np.ndim(a)
     full = weights if is_full else on_axes(weights, np.ndim(a), axis)
     a_bar = None
-    each = 0.0
+    each: Any = 0.0
     if g is not None:
         share = kept(g, a, axis, keepdims) / np.sum(full, axis=axis, keepdims=True)
         a_bar = share * conj(full)

@@ -297,9 +297,7 @@ def settle_branches(scope: ReverseScope, op: Call, start: int) -> None:
     """
     ops = scope.builder.ops
     for k in range(start, len(ops)):
-        for inner in Block((), (ops[k],)).all_ops if ops[k].blocks else ():
-            if isinstance(inner, If):
-                scope.sweep.lazy.update(_perhaps_none(inner))
+        _note_perhaps_none(scope, ops[k])
         if any(_without_formula(atom) for block in ops[k].blocks for atom in _yielded(block)):
             ops[k] = _settled_op(scope, op, ops[k])
 
@@ -312,11 +310,18 @@ def _yielded(block: Block) -> Iterator[Atom]:
             yield from _yielded(inner)
 
 
-def _perhaps_none(op: If) -> Iterator[Value]:
-    """Yield the outputs that one of the branches leaves without a cotangent."""
+def _note_perhaps_none(scope: ReverseScope, op: Op) -> None:
+    """Note the outputs of conditionals that some branch leaves without a cotangent."""
+    for block in op.blocks:
+        for inner in block.ops:
+            _note_perhaps_none(scope, inner)
+    if not isinstance(op, If):
+        return
+    lazy = scope.sweep.lazy
     for output, *branches in zip(op.outputs, op.then.results, op.orelse.results, strict=True):
-        if sum(isinstance(atom, Const) and atom.value is None for atom in branches) == 1:
-            yield output
+        are_none = [isinstance(atom, Const) and atom.value is None for atom in branches]
+        if not all(are_none) and (any(are_none) or any(atom in lazy for atom in branches)):
+            lazy.add(output)
 
 
 def _without_formula(atom: Atom) -> bool:

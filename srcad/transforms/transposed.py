@@ -67,7 +67,9 @@ def by_formula(
         forward.builder, formula, [*dots, lifted_arg(scope, y), *positional], named
     )
     settle_branches(scope, op, start)
-    return (_one(op, found), None) if rule.saves else _checked(forward, op, rule, found)
+    if rule.saves:
+        return _one(scope, op, found, (0,)), None
+    return _checked(forward, op, rule, found)
 
 
 def refuse_read_of_saved(forward: ForwardScope, op: Call, rule: Rule) -> None:
@@ -100,7 +102,7 @@ def _dots(forward: ForwardScope, op: Call, rule: Rule, zero: float | None) -> li
 def _checked(forward: ForwardScope, op: Call, rule: Rule, found: Any) -> Tangent:
     """Return the tangents that a formula returned: one for each of several results."""
     if not isinstance(op.result.type, TupleOf):
-        return _one(op, found)
+        return _one(forward.scope, op, found)
     parts = sequence(forward.scope, found)
     if len(parts) != len(op.result.type.items):
         raise RuleError(
@@ -109,16 +111,18 @@ def _checked(forward: ForwardScope, op: Call, rule: Rule, found: Any) -> Tangent
             why=f"it has {len(op.result.type.items)} results.",
             help="return a tuple, with None for a tangent that is zero",
         )
-    dots = tuple(_one(op, part) for part in parts)
+    dots = tuple(_one(forward.scope, op, part, (k,)) for k, part in enumerate(parts))
     return dots if any(dot is not None for dot in dots) else None
 
 
-def _one(op: Call, found: Any) -> Tangent:
+def _one(scope: ReverseScope, op: Call, found: Any, path: tuple[int, ...] = ()) -> Tangent:
     marker = found.value if isinstance(found, Const) else found
     if isinstance(marker, NoPartial):
         refuse_no_partial(op, 0, found)
     if marker is None:
         return None
+    if isinstance(found, Value) and scope.is_lazy(found):
+        return scope.filled(found, op.result, path)
     return found if isinstance(found, Value | Const | tuple) else Const(found)
 
 

@@ -10,6 +10,7 @@ from scipy import signal
 import srcad
 from srcad import rules
 from srcad.errors import MissingRuleError, RuleError, UnsupportedTypeError
+from srcad.rules import registry
 from srcad.testing import check_grads, check_rule
 from tests.marks import some
 
@@ -77,6 +78,44 @@ def test_rule_returning_none_on_one_path():
     check_rule(square, [np.array([1.0, 2.0])])
     gradient = srcad.grad(lambda x: np.sum(square(x)))(np.array([1.0, -2.0]))
     assert gradient.tolist() == [0.0, 0.0]
+
+
+def by_two_tests(y_bar, y, x):
+    if x[0] > 0:
+        bar = 2 * x * y_bar
+    elif x[1] > 0:
+        bar = None
+    else:
+        bar = 2 * x * y_bar
+    return bar
+
+
+def moved_by_two_tests(x_dot, y, x):
+    if x[0] > 0:
+        dot = 2 * x * x_dot
+    elif x[1] > 0:
+        dot = None
+    else:
+        dot = 2 * x * x_dot
+    return dot
+
+
+@pytest.mark.parametrize("is_shipped", [False, True])
+@pytest.mark.parametrize(
+    ("x", "wanted"),
+    [((1.0, 2.0), (4.0, 16.0)), ((-1.0, 2.0), (0.0, 0.0)), ((-1.0, -2.0), (-4.0, -16.0))],
+)
+def test_none_on_inner_path_stands_for_zeros(is_shipped, x, wanted):
+    """It was nan: an array without values was taken for the cotangent."""
+    rules.adjoint(square)(by_two_tests)
+    rules.tangent(square)(moved_by_two_tests)
+    registry.lookup(square).__dict__["shipped"] = is_shipped
+
+    def f(x):
+        return np.sum(square(x) * [2.0, 4.0])
+
+    assert srcad.grad(f)(np.array(x)).tolist() == list(wanted)
+    assert srcad.jvp(f, (np.array(x),), (np.ones(2),))[1] == sum(wanted)
 
 
 def test_tangent_of_rule_with_tuple_on_one_path_rejected():

@@ -65,8 +65,9 @@ def _require_static_of_scipy(module: str, name: str, options: dict[str, int | No
     def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         if state.is_active(*args, *kwargs.values()):
             for option, place in options.items():
-                is_given = place is not None and place < len(args)
-                given = args[place] if is_given else kwargs.get(option, Constant(None))
+                given = kwargs.get(option, Constant(None))
+                if place is not None and place < len(args):
+                    given = args[place]
                 known(state, given, f"the option {option!r}")
         return None
 
