@@ -13,6 +13,7 @@ import scipy.linalg
 
 from srcad import grad
 from srcad.errors import MutationError
+from srcad.testing import check_grads
 from tests.language import assert_program, named
 from tests.numeric import assert_close
 
@@ -486,9 +487,9 @@ def of_a_parameter_of_a_recursion(x):
 
 
 def of_a_factor_that_was_read(x):
-    q, r = scipy.linalg.qr(np.eye(3))
-    y = np.sum(r @ x)
-    r /= 2.0
+    h, q = scipy.linalg.hessenberg(np.eye(3), calc_q=True)
+    y = np.sum(h @ x)
+    h /= 2.0
     return y + np.sum(q @ x)
 
 
@@ -530,6 +531,17 @@ def test_in_place_change_of_possibly_shared_array_rejected(f):
     with pytest.raises(MutationError):
         grad(f)(X)
     assert HELD[0] == HOLDER.w[0] == Holder.weights[0] == 1.0
+
+
+def of_a_factor_of_a_function_with_a_rule(x):
+    q, r = scipy.linalg.qr(np.eye(3))
+    y = np.sum(r @ x)
+    r /= 2.0
+    return y + np.sum(q @ r @ x)
+
+
+def test_in_place_change_of_new_factor_differentiated():
+    check_grads(of_a_factor_of_a_function_with_a_rule, [X])
 
 
 def rows():
