@@ -12,9 +12,6 @@ import numpy as np
 
 from srcad.rules.conjugates import ORDER, PARTS, conj, may_be_complex
 from srcad.rules.declare import adjoint, derivative, linear
-from srcad.rules.row import NoPartial
-
-BESSEL = NoPartial("its derivative, scipy.special.i1, needs SciPy: call scipy.special.i0")
 
 
 # ------------------------------------------------------------------------ powers
@@ -284,6 +281,9 @@ def clip(a, a_min=None, a_max=None, *, min=None, max=None):
 
 
 # ------------------------------------------------------------------------ Bessel functions
-@derivative(np.i0, samples=())
+@derivative(np.i0, samples=(-3, 3), kinks={0: 0})
 def i0(x):
-    return BESSEL
+    """DLMF 10.29.3.  SciPy is imported where the rule is used."""
+    from scipy import special
+
+    return special.i1(x)

@@ -426,6 +426,7 @@ BESSEL = {
     special.j1: row(order(mp.besselj, 1), on(-1e8, 1e8, every=2)),
     special.y0: row(order(bessely, 0), on(0, 1e8, every=2)),
     special.y1: row(order(bessely, 1), on(0, 1e8, every=2)),
+    np.i0: row(order(mp.besseli, 0), _BOTH),
     special.i0: row(order(mp.besseli, 0), _BOTH), special.i1: row(order(mp.besseli, 1), _BOTH),
     special.k0: row(order(besselk, 0), on(0, 700, every=2)),
     special.k1: row(order(besselk, 1), on(0, 700, every=2)),

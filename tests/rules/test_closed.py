@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import importlib
 import inspect
 import sys
 import textwrap
@@ -75,11 +76,21 @@ def resolved(expression, namespace):
     return None
 
 
-def is_known(call, function):
+def imported(body):
+    """What statements ``from library import name`` of a function's own text bring."""
+    lines = [n for part in body for n in ast.walk(part) if isinstance(n, ast.ImportFrom)]
+    return {
+        alias.name: getattr(importlib.import_module(line.module), alias.name)
+        for line in lines
+        for alias in line.names
+    }
+
+
+def is_known(call, namespace):
     """Whether a called function has a rule, or is part of the rule's own text."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
         return True
-    target = resolved(call.func, function.__globals__)
+    target = resolved(call.func, namespace)
     if target is None:
         return False
     if getattr(target, "__name__", "") in STRUCTURE or rules.is_static(target):
@@ -98,7 +109,9 @@ def test_rule_calls_only_functions_with_rules(function):
     body = tree.body[0].body
     calls = [n for part in body for n in ast.walk(part) if isinstance(n, ast.Call)]
 
-    assert [ast.unparse(c) for c in calls if not is_known(c, function)] == []
+    namespace = function.__globals__ | imported(body)
+
+    assert [ast.unparse(c) for c in calls if not is_known(c, namespace)] == []
 
 
 @pytest.mark.parametrize(

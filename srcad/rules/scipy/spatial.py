@@ -4,6 +4,8 @@ A distance of 0 has the derivative 0, as a norm has.  Entries that tie for the l
 share the cotangent equally.  The formulas are the derivatives of those in SciPy's documentation.
 """
 
+import math
+
 import numpy as np
 from scipy import special
 from scipy.spatial import distance
@@ -448,12 +450,12 @@ def by_angle(y_bar, y, u, v, w):
 )  # fmt: skip
 def jensenshannon(y_bar, y, p, q, base=None, *, axis=0, keepdims=False):
     """At equal distributions: 0."""
-    share = y_bar * slope_of_root(y if base is None else y * np.log(base))
+    share = y_bar * slope_of_root(y if base is None else y * math.log(base))
     if not keepdims and (np.ndim(p) > 1 or np.ndim(q) > 1):
         share = np.expand_dims(share, axis)
     base_bar = None
     if base is not None:
-        base_bar = -np.sum(y_bar * y) / (2 * base * np.log(base))
+        base_bar = -np.sum(y_bar * y) / (2 * base * math.log(base))
     return divergence(share, p, q, axis), divergence(share, q, p, axis), base_bar
 
 
