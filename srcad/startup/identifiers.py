@@ -33,8 +33,6 @@ _SOFT = frozenset({"_", "match", "case", "type"})
 _LONGEST = 200
 _MADE_BY_STATEMENT = 1 << 9  # CPython: the class lies on the heap
 _PLAIN = (int, float, complex, bool, bytes, type(None), type(...))
-
-
 _MAKING = frozenset({"reduce", "accumulate", "reduceat", "outer"})  # methods of ufuncs
 
 

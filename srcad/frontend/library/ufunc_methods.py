@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.domain.predicates import is_hashable, is_nondifferentiable
+from srcad.frontend.domain.predicates import is_nondifferentiable
 from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means_object
 from srcad.frontend.machine.machine import Machine
@@ -19,6 +19,7 @@ from srcad.frontend.prelude import ufunc_methods
 from srcad.ir.core import Value
 from srcad.rules.formulas import spelling
 from srcad.rules.registry import lookup
+from srcad.startup.identifiers import ufunc_of
 from srcad.types.numeric import Numeric
 
 _NAMES = {
@@ -54,8 +55,8 @@ def method_of_ufunc(
 ) -> AbstractValue | None:
     """Call a method of a ufunc that has a rule, if a derivative flows through the call."""
     method = callee.value
-    ufunc = getattr(method, "__self__", None) if is_hashable(method) else None
-    if not isinstance(ufunc, np.ufunc) or method.__name__ not in _NAMES:
+    ufunc = ufunc_of(method)
+    if ufunc is None:
         return None
     if not state.is_active(*args, *kwargs.values()) or lookup(method) is not None:
         return None
