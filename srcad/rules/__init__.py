@@ -9,7 +9,10 @@ functions of one's own; they are seen from the next call on.  `declare` says how
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from srcad.errors import RuleError
 from srcad.rules import (  # noqa: F401 - each registers its rules
@@ -65,12 +68,12 @@ __all__ = [
 ]
 
 add_file("numpy.polynomial", f"{__name__}.bases")
-add_file("scipy.fft", "srcad.rules.scipy.fourier")
+add_file("scipy.fft", f"{__name__}.scipy.fourier")
 add_file("scipy.integrate")
 add_file("scipy.linalg")
 add_file("scipy.optimize")
-add_file("scipy.spatial.distance", "srcad.rules.scipy.spatial")
-add_file("scipy.special")
+add_file("scipy.spatial.distance", f"{__name__}.scipy.spatial")
+add_file("scipy.special", needed_by=(math.gamma, math.lgamma, np.i0))
 add_file("scipy.stats")
 
 

@@ -278,12 +278,3 @@ def clip(a, a_min=None, a_max=None, *, min=None, max=None):
     above = (a > upper) | (lower > upper)
     below = (a < lower) & (lower <= upper)
     return np.logical_not(above | below), below, above, below, above
-
-
-# ------------------------------------------------------------------------ Bessel functions
-@derivative(np.i0, samples=(-3, 3), kinks={0: 0})
-def i0(x):
-    """DLMF 10.29.3.  SciPy is imported where the rule is used."""
-    from scipy import special
-
-    return special.i1(x)

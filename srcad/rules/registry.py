@@ -10,6 +10,7 @@ import importlib
 import sys
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -34,6 +35,7 @@ _version = 0
 _receivers: dict[type, Any] = {}  # the object with rules for its methods, by its class
 _names: dict[int, str] = {}  # and how users write it
 _files: dict[str, str] = {}  # files of rules that have not been imported, and their libraries
+_needing: dict[Any, str] = {}  # functions of other libraries whose rules are in such a file
 
 
 def lookup(target: Any) -> Rule | None:
@@ -113,7 +115,7 @@ def receiver_of(instance: Any) -> Any:
     return found
 
 
-def add_file(library: str, file: str | None = None) -> None:
+def add_file(library: str, file: str | None = None, *, needed_by: tuple[Any, ...] = ()) -> None:
     """Announce a file of rules for a library that srcad does not import itself.
 
     Parameters
@@ -124,14 +126,31 @@ def add_file(library: str, file: str | None = None) -> None:
     file : str or None
         The full name of a module whose decorated functions are rules.  By default it is named
         as the library is, inside this package.
+    needed_by : tuple of functions
+        Functions of NumPy or `math` whose rules are in the file, as they call the library.  It is
+        imported when one of them is looked up.
     """
+    _needing.update(dict.fromkeys(needed_by, library))
     _files[file or f"{_PACKAGE}.{library}"] = library
+
+
+def library_for(target: Any) -> str | None:
+    """The library that the rule of a function of another one calls; None for most functions."""
+    try:
+        return _needing.get(target)
+    except TypeError:
+        return None
 
 
 def _read_files(target: Any = None) -> None:
     """Import the files of rules of imported libraries: all, or those that may rule `target`."""
+    needed = library_for(target)
+    if needed is not None:
+        with suppress(ImportError), importing:
+            importlib.import_module(needed)
     for file, library in list(_files.items()):
-        if library in sys.modules and (target is None or _may_be_of(target, library)):
+        wanted = target is None or library == needed or _may_be_of(target, library)
+        if library in sys.modules and wanted:
             with importing:
                 importlib.import_module(file)
             _files.pop(file, None)

@@ -11,10 +11,8 @@ import numpy as np
 
 from srcad.rules.conjugates import conj
 from srcad.rules.declare import adjoint, derivative, linear
-from srcad.rules.row import NO_PARTIAL, NoPartial
+from srcad.rules.row import NO_PARTIAL
 from srcad.runtime import sign
-
-DIGAMMA = NoPartial("its derivative, digamma, needs scipy.special")
 
 
 @derivative(math.cbrt, safe=1.0, samples=(0.2, 3))
@@ -60,11 +58,6 @@ def erf(x):
 @derivative(math.erfc, samples=(-2, 2))
 def erfc(x):
     return -2 / math.sqrt(math.pi) * math.exp(-x * x)
-
-
-@derivative(math.gamma, math.lgamma, samples=())
-def gamma(x):
-    return DIGAMMA
 
 
 # ------------------------------------------------------------------------ two arguments

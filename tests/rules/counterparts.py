@@ -470,6 +470,7 @@ def multi_log_gamma(a, d):
 _SHAPE = on(1e-13, 1e4, 0.3, 2.6, every=2)
 _TO_BINOM = on(0, 60, 0.3, 2.6, every=3)
 GAMMA = {
+    math.gamma: row(mp.gamma, on(0, 170)), math.lgamma: row(log_gamma, on(0, 1e20)),
     special.gamma: row(mp.gamma, on(-180, 180)), special.gammaln: row(log_gamma, on(-1e3, 1e20)),
     special.loggamma: row(mp.loggamma, on(0, 1e20)),
     special.digamma: row(mp.digamma, on(-1e3, 1e20)),

@@ -279,7 +279,7 @@ LARGER = {
 # Functions that are not compared.
 WITHOUT = {
     np.imag: "0 for real numbers", np.angle: "0 for real numbers", np.heaviside: "0 between jumps",
-    np.where: "selects", math.gamma: "no derivative", math.lgamma: "no derivative",
+    np.where: "selects",
     special.tklmbda: "SciPy computes it to 14 digits",
     stats.boxcox: "scipy.special.boxcox of an array",
 }  # fmt: skip

@@ -70,11 +70,6 @@ def test_identities_pass_the_cotangent():
     np.testing.assert_array_equal(bar[0], [2.0, 3.0])
 
 
-@pytest.mark.parametrize("target", [math.gamma, math.lgamma], ids=str)
-def test_a_missing_partial_gives_its_reason(target):
-    assert "scipy" in rules.rule_for(target).function(1.5).reason
-
-
 @pytest.mark.parametrize(
     ("target", "args", "kwargs"),
     [

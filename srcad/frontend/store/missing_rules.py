@@ -16,6 +16,7 @@ from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Location
 from srcad.rules import stubs
+from srcad.rules.registry import library_for
 from srcad.startup.identifiers import dotted, label, module_of
 from srcad.types.numeric import Numeric
 
@@ -95,6 +96,9 @@ _INSTEAD = {
 def _instead(full: str, function: Any) -> list[str]:
     """Return what does the same as a function, by its name or that of its module."""
     names = full, f"{module_of(function)}."
+    library = library_for(function)
+    if library is not None:
+        return [f"install {library.partition('.')[0]}: the rule calls {library}"]
     return [text for key, text in _INSTEAD.items() if any(name.startswith(key) for name in names)]
 
 
@@ -144,6 +148,9 @@ def _is_of_objects(function: Any) -> bool:
 
 def _reason(function: Any) -> str:
     """Why there is no rule: it is yet to be written, or the function cannot be read."""
+    library = library_for(function)
+    if library is not None:
+        return f"its rule calls {library}, which cannot be imported."
     module = str(getattr(function, "__module__", None) or stubs.written(function))
     if module.partition(".")[0] in ("numpy", "scipy"):
         return "the table has no rule for it yet: more of NumPy and SciPy is planned."

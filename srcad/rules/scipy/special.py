@@ -31,12 +31,12 @@ _EXPONENT = NoPartial("the second derivative of zeta by its exponent has no clos
 
 
 # ------------------------------------------------------------------------ gamma and its relatives
-@derivative(special.gamma, samples=(0.4, 3))
+@derivative(special.gamma, math.gamma, samples=(0.4, 3))
 def gamma(x, *, y):
     return y * special.digamma(x)
 
 
-@derivative(special.gammaln, samples=(0.4, 3))
+@derivative(special.gammaln, math.lgamma, samples=(0.4, 3))
 def gammaln(x):
     return special.digamma(x)
 
