@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import operator
 import string
 import sys
 from typing import Any, NoReturn
@@ -89,7 +88,7 @@ def cho_factor(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | No
         return None
     function = sys.modules["scipy.linalg._decomp_cholesky"].cho_factor
     pair = state.emit(function, *args, kwargs=kwargs)
-    factor = state.box(state.emit(operator.getitem, pair, Constant(0)))
+    factor = state.box(state.item(pair, 0, hint="factor"))
     return TupleValue((factor, lower), source=pair)
 
 
