@@ -40,7 +40,6 @@ from srcad.ir.core import (
 )
 from srcad.ir.traits import built_parts, is_known_part, is_structure, keeps_structure
 from srcad.startup.records import dataclass, field
-from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
 _DEEP = 8  # structures of unknown type that are looked into
@@ -231,9 +230,9 @@ def _varied_result(op: Call, facts: Facts) -> Activity:
 
 
 def _is_dtype(op: Call) -> bool:
-    """``x.dtype`` of an array says nothing of its values."""
-    is_array = isinstance(argument_type(op.args[0]), Numeric)
-    return is_array and isinstance(op.args[1], Const) and op.args[1].value == "dtype"
+    """``x.dtype`` says nothing of the values of an array, even one of unknown type."""
+    is_record = isinstance(argument_type(op.args[0]), TupleOf)
+    return not is_record and isinstance(op.args[1], Const) and op.args[1].value == "dtype"
 
 
 def _varied_item(op: Call, tree: Activity) -> Activity:

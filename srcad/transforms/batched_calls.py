@@ -28,7 +28,7 @@ from srcad.transforms.batched_loops import looped
 from srcad.transforms.batched_parts import BATCHES
 from srcad.transforms.batched_values import BatchedScope, Term, rank
 from srcad.types.numeric import Numeric
-from srcad.types.structures import ListOf
+from srcad.types.structures import OPAQUE, ListOf
 
 # Factoring of batched sums and products: factors without the axis are multiplied first.
 #
@@ -291,10 +291,15 @@ def _measures(op: Call) -> bool:
 
 
 def _first(scope: BatchedScope, arg: Arg) -> Arg:
-    """Return an array of the first direction; a list has the same length in every one."""
-    if scope.tree(arg) is not True or not isinstance(argument_type(arg), Numeric):
+    """Return an array of the first direction; a list has the same length in every one.
+
+    A value of unknown type has the axis of the directions, as an array has.
+    """
+    type_ = argument_type(arg)
+    is_array = isinstance(type_, Numeric) or type_ == OPAQUE
+    if scope.tree(arg) is not True or not is_array:
         return scope.of(arg)
-    return scope.builder.call(operator.getitem, scope.of(arg), Const(0), type=argument_type(arg))
+    return scope.builder.call(operator.getitem, scope.of(arg), Const(0), type=type_)
 
 
 # ------------------------------------------------------------------------------- entry by entry
