@@ -13,9 +13,9 @@
 ... ''')
 >>> print(text(simplify(function)))
 f(g, a):
-    c = mul(g, a)
-    t1 = sum(c)
-    e = neg(t1)
+    t1 = sum(a)
+    t2 = mul(g, t1)
+    e = neg(t2)
     return e
 """
 
