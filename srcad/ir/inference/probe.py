@@ -25,6 +25,7 @@ from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.inference.cases import Case, agreed, cases, in_case, of_other_ranks
 from srcad.ir.inference.memo import outline, question, remembered
 from srcad.rules import registry
+from srcad.startup.identifiers import ufunc_of
 from srcad.types.join import join, type_of_constant
 from srcad.types.numeric import FLOAT, NUMBER, Numeric, joined_form, same_dtype
 from srcad.types.sizes import (
@@ -89,7 +90,11 @@ _OF_LINALG: dict[str, Type] = {
     **dict.fromkeys(("sqrtm", "logm", "signm", "fractional_matrix_power"), NUMBER),
     **dict.fromkeys(("solve", "inv", "solve_triangular", "cho_solve", "lu_solve"), NUMBER),
     **dict.fromkeys(("det", "cholesky", "norm", "expm", "solve_banded"), NUMBER),
+    **dict.fromkeys(("diagsvd", "leslie", "convolution_matrix"), NUMBER),
+    **dict.fromkeys(("solve_toeplitz", "matmul_toeplitz", "solve_circulant"), NUMBER),
 }
+# The parts of SciPy in which functions with a rule have one result.
+_OF_ONE_RESULT = ("scipy.fft.", "scipy.integrate.", "scipy.optimize.", "scipy.spatial.")
 
 
 def is_pair(target: Any) -> bool:
@@ -104,10 +109,10 @@ def fallback(target: Any) -> Type:
         return FLOAT
     if is_pair(target) or target is np.linalg.lstsq:
         return _PAIR if is_pair(target) else _LSTSQ
-    if module.startswith("scipy."):
-        return _of_scipy(module, target)
     if _is_always_complex(target):
         return Numeric(_ANY_COMPLEX, None, "array")
+    if module.startswith("scipy."):
+        return _of_scipy(module, target)
     if any(target is f for f in _SEQUENCES):
         return OPAQUE
     if target is np.frompyfunc:
@@ -115,6 +120,7 @@ def fallback(target: Any) -> Type:
     if isinstance(target, type) and not issubclass(target, np.generic | np.ndarray):
         return Opaque(target) if module.startswith("numpy") else OPAQUE
     known = isinstance(target, np.ufunc) or module.startswith("numpy") or module == "_operator"
+    known = known or ufunc_of(target) is not None
     return NUMBER if known else OPAQUE
 
 
@@ -127,12 +133,13 @@ def _of_scipy(module: str, target: Any) -> Type:
         return TupleOf((NUMBER,) * _STATISTICS[target.__name__])
     if module == "scipy.spatial.distance" and target.__name__ == "squareform":
         return Numeric(None, None, "array")  # stand-ins are not as long as it wants them
-    return NUMBER if isinstance(target, np.ufunc) else OPAQUE
+    returns_one = module.startswith(_OF_ONE_RESULT) and registry.lookup(target) is not None
+    return NUMBER if returns_one or isinstance(target, np.ufunc) else OPAQUE
 
 
 def _is_always_complex(target: Any) -> bool:
-    module = getattr(target, "__module__", None)
-    return module == "numpy.fft" and target.__name__ in _COMPLEX
+    module = getattr(target, "__module__", None) or ""
+    return module.startswith(("numpy.fft", "scipy.fft.")) and target.__name__ in _COMPLEX
 
 
 def _complex_if_always(target: Any, found: Type) -> Type:
@@ -317,7 +324,7 @@ def _of_any_length(found: Type) -> Type:
 def _count_of_results(name: str, option: Callable[[str, Any], Any]) -> int | None:
     """Return how many results a function of `scipy.linalg` has, by its options."""
     match name:
-        case "eigh" | "eig_banded":
+        case "eigh":
             only = option("eigvals_only", False)
             counts = {True: 1, False: 2}
         case "eig":
@@ -329,6 +336,8 @@ def _count_of_results(name: str, option: Callable[[str, Any], Any]) -> int | Non
             only, counts = True, {True: 2}
         case "rq":
             only, counts = option("mode", "full") == "r", {True: 1, False: 2}
+        case "qr_multiply":
+            only, counts = option("pivoting", False), {True: 3, False: 2}
         case "lu":
             only, counts = option("permute_l", False), {True: 2, False: 3}
         case _:
