@@ -109,6 +109,8 @@ def linspace(y_bar, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
 )  # fmt: skip
 def logspace(y_bar, y, start, stop, num=50, endpoint=True, base=10.0, *, dtype=None, axis=0):
     """``base**linspace(start, stop)``."""
+    if may_be_complex(y):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     if np.ndim(base) > 0:
         return BASES, BASES, BASES
     slope = y_bar * y

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.rules.conjugates import conj, real_part
+from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex, real_part
 from srcad.rules.declare import adjoint
 from srcad.rules.linalg import adjoined
 from srcad.rules.reduction import count, kept, spread
@@ -42,6 +42,8 @@ def average(y_bar, y, a, axis=None, weights=None, returned=False, *, keepdims=Fa
 
     Weights of fewer axes than `a` belong to the axes that are reduced.
     """
+    if may_be_complex(a) or may_be_complex(weights):
+        return REAL_ONLY, REAL_ONLY
     g, mean = (y_bar[0], y[0]) if returned else (y_bar, y)
     sum_bar = y_bar[1] if returned else None
     if weights is None:
@@ -126,6 +128,8 @@ def cov(
     The cotangent of the mean is 0.  With ``w = fweights aweights``, ``s = sum(w)`` and
     ``q = sum(w aweights)`` NumPy divides by ``f = s - ddof q / s``.
     """
+    if may_be_complex(m) or may_be_complex(y) or may_be_complex(aweights):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     x = as_rows(m, rowvar)
     if y is not None:
         x = np.concatenate((x, as_rows_of_second(y, rowvar)))

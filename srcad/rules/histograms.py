@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.running import backward
 
@@ -19,6 +20,8 @@ def histogram(y_bar, y, a, bins=10, range=None, density=None, weights=None):
     A density divides by the total and by the widths.  Edges that NumPy computes lie evenly between
     the smallest and the largest entry, those that are given are the result.
     """
+    if may_be_complex(a) or may_be_complex(bins) or may_be_complex(weights):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     counts_bar, edges_bar = y_bar
     sums_bar = counts_bar
     inside = (a >= y[1][0]) & (a <= y[1][-1])

@@ -6,7 +6,7 @@ Matrices stand on the last two axes.  Source, unless a rule says otherwise: Gile
 
 import numpy as np
 
-from srcad.rules.conjugates import conj, may_be_complex
+from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, linear
 from srcad.rules.row import NoPartial
 from srcad.rules.running import others
@@ -143,6 +143,8 @@ def pinv_cotangent(y_bar, y, a):
 )  # fmt: skip
 def lstsq(y_bar, y, a, b, rcond=None):
     """At matrices with a rank that does not change nearby; `rcond` decides the rank."""
+    if may_be_complex(y[0]):
+        return REAL_ONLY, REAL_ONLY
     return least_squares(y_bar, y, a, b, np.linalg.pinv(np.asarray(a, y[0].dtype), rtol=rcond))
 
 

@@ -5,6 +5,7 @@ A norm that is 0 has the derivative 0; entries that tie for a maximum share it e
 
 import numpy as np
 
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.linalg import scaled, transposed
 from srcad.rules.reduction import kept, shared
@@ -61,6 +62,8 @@ def cond(y_bar, y, x, p=None):
 
     A matrix with a condition number of 1 by all of its singular values has the derivative 0.
     """
+    if may_be_complex(x):
+        return REAL_ONLY
     if p is None or p in (2, -2):
         u, s, vh = np.linalg.svd(x, full_matrices=False)
         places = np.arange(np.shape(s)[-1])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from srcad.rules.conjugates import ORDER, conj, may_be_complex
+from srcad.rules.conjugates import ORDER, REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable, tangent
 from srcad.rules.row import NoPartial
 from srcad.rules.shape import flattened, unflattened
@@ -83,6 +83,8 @@ def unique(
     equal_nan=True, sorted=True,
 ):  # fmt: skip
     """The first of equal entries has the cotangent."""
+    if may_be_complex(ar):
+        return REAL_ONLY
     if axis is not None:
         return ROWS
     several = return_index or return_inverse or return_counts

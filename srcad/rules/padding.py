@@ -66,7 +66,6 @@ def inner(y_bar, pad_width, array):
         *[f(m, 1, mode, stat_length=((2, 1), (3, 2))) for mode in ("maximum", "median")],
         f(m, ((2, 1), (0, 7)), "reflect", reflect_type="odd"),
         f(v, (5, 1), "symmetric", reflect_type="odd")],
-    kinks=lambda f: [(f([1, 1, 0], 2, "maximum"), [3, 3, 1])],
 )  # fmt: skip
 def pad(
     y_bar, y, array, pad_width, mode="constant", *, constant_values=0, end_values=0,

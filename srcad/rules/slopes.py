@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.registry import static
 from srcad.rules.running import backward
@@ -36,6 +37,8 @@ def other_axes(axis, ndim):
 )  # fmt: skip
 def gradient(y_bar, y, f, *varargs, axis=None, edge_order=1):
     """The sum over the axes, of which each has its own result if there are several."""
+    if may_be_complex(f) or any(may_be_complex(width) for width in varargs):
+        return REAL_ONLY, [REAL_ONLY for _ in varargs]
     axes = axes_of(axis, np.ndim(f))
     bar = None
     spacing_bars = []

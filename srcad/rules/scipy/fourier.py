@@ -12,6 +12,7 @@ import numpy as np
 from scipy import fft as fourier
 
 from srcad.rules import fft as of_numpy
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import linear, nondifferentiable
 from srcad.rules.row import NoPartial
 from srcad.rules.shape import span
@@ -129,6 +130,8 @@ def dct(
     y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     orthogonalize=None,
 ):  # fmt: skip
+    if may_be_complex(x):
+        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -147,6 +150,8 @@ def idct(
     y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     orthogonalize=None,
 ):  # fmt: skip
+    if may_be_complex(x):
+        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -167,6 +172,8 @@ def dst(
     y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     orthogonalize=None,
 ):  # fmt: skip
+    if may_be_complex(x):
+        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -185,6 +192,8 @@ def idst(
     y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     orthogonalize=None,
 ):  # fmt: skip
+    if may_be_complex(x):
+        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -204,6 +213,8 @@ def dctn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
     orthogonalize=None,
 ):  # fmt: skip
+    if may_be_complex(x):
+        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -222,6 +233,8 @@ def idctn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
     orthogonalize=None,
 ):  # fmt: skip
+    if may_be_complex(x):
+        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -242,6 +255,8 @@ def dstn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
     orthogonalize=None,
 ):  # fmt: skip
+    if may_be_complex(x):
+        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -260,6 +275,8 @@ def idstn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
     orthogonalize=None,
 ):  # fmt: skip
+    if may_be_complex(x):
+        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize

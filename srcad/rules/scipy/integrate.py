@@ -51,7 +51,7 @@ def simpson(y_bar, integral, y, x=None, *, dx=1.0, axis=-1):
     Source: Cartwright (2017), *Simpson's rule cumulative integration with MS Excel and irregularly
     spaced data*, equation 8.
     """
-    if may_be_complex(y):
+    if may_be_complex(y) or may_be_complex(x):
         return REAL_ONLY, REAL_ONLY, REAL_ONLY
     if x is None:
         weights = simpson_weights(np.shape(y)[axis], y.dtype.type)
@@ -176,8 +176,10 @@ def romberg_weights(n, dtype):
     samples=lambda f, array: [
         f(array(5)), f(array(2, 9), 0.7), f(array(3, 2), axis=0), f(array(2, 2)), f(array(9), 0.5)],
 )  # fmt: skip
-def romb(y_bar, integral, y, dx=1.0, axis=-1):
+def romb(y_bar, integral, y, dx=1.0, axis=-1, show=False):
     """Richardson's extrapolation of trapezoidal rules."""
+    if may_be_complex(y):
+        return REAL_ONLY, REAL_ONLY
     if np.shape(y)[axis] == 1:
         return np.zeros_like(y), None
     return by_weights(y_bar, y, dx, axis, romberg_weights(np.shape(y)[axis], y.dtype.type))

@@ -136,6 +136,8 @@ def fractional_matrix_power(y_bar, y, A, t):
 )
 def solve_sylvester(y_bar, y, a, b, q):
     """``a y + y b = q``."""
+    if may_be_complex(y) and not (may_be_complex(a) and may_be_complex(b) and may_be_complex(q)):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     q_bar = linalg.solve_sylvester(adjoined(a), adjoined(b), y_bar)
     return -q_bar @ adjoined(y), -adjoined(y) @ q_bar, q_bar
 
@@ -146,6 +148,8 @@ def solve_sylvester(y_bar, y, a, b, q):
 )
 def solve_continuous_lyapunov(y_bar, y, a, q):
     """``a y + y a.T = q``."""
+    if may_be_complex(y):
+        return REAL_ONLY, REAL_ONLY
     q_bar = linalg.solve_continuous_lyapunov(adjoined(a), y_bar)
     return -q_bar @ adjoined(y) - adjoined(q_bar) @ y, q_bar
 
@@ -157,6 +161,8 @@ def solve_continuous_lyapunov(y_bar, y, a, q):
 )  # fmt: skip
 def solve_discrete_lyapunov(y_bar, y, a, q, method=None):
     """``y = a y a.T + q``."""
+    if may_be_complex(y):
+        return REAL_ONLY, REAL_ONLY
     q_bar = linalg.solve_discrete_lyapunov(adjoined(a), y_bar, method)
     return q_bar @ a @ adjoined(y) + adjoined(q_bar) @ a @ y, q_bar
 

@@ -47,7 +47,7 @@ def toeplitz(y_bar, c, r=None):
     """Sums along the diagonals; the first entry of `r` is not read."""
     if np.ndim(c) > 1 or np.ndim(r) > 1:
         return STACK, STACK
-    if may_be_complex(y_bar):
+    if may_be_complex(c) or may_be_complex(r):
         return REAL_ONLY, REAL_ONLY
     m = np.size(c)
     sums = antidiagonal_sums(y_bar[::-1])
@@ -175,12 +175,19 @@ def solveh_banded(
     if may_be_complex(y):
         return REAL_ONLY, REAL_ONLY
     bar = linalg.solveh_banded(ab, y_bar, lower=lower)
-    count = np.shape(ab)[0]
+    return symmetric_band(-bar, y, np.shape(ab)[0], lower), bar
+
+
+def symmetric_band(left, right, count, lower):
+    """The band of ``left right.T`` as a cotangent of a symmetric matrix of `count` diagonals.
+
+    A diagonal that is stored stands for that on the other side, too.
+    """
     first, last = (0, count) if lower else (1 - count, 1)
-    both = band_of_product(bar, y, first, last) + band_of_product(y, bar, first, last)
+    both = band_of_product(left, right, first, last) + band_of_product(right, left, first, last)
     if lower:
-        return np.concatenate((-0.5 * both[:1], -both[1:])), bar
-    return np.concatenate((-both[:-1], -0.5 * both[-1:])), bar
+        return np.concatenate((0.5 * both[:1], both[1:]))
+    return np.concatenate((both[:-1], 0.5 * both[-1:]))
 
 
 def symmetric_band_product(ab, x, lower):
@@ -200,6 +207,8 @@ def solveh_banded_tangent(
     ab_dot, b_dot, y, ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True
 ):  # fmt: skip
     """``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
+    if may_be_complex(y):
+        return REAL_ONLY
     if np.ndim(ab) > 2 or np.ndim(b) > 2:
         return STACK
     if ab_dot is None:
@@ -219,6 +228,8 @@ def lstsq(
     lapack_driver=None,
 ):  # fmt: skip
     """At matrices with a rank that does not change nearby."""
+    if may_be_complex(y[0]):
+        return REAL_ONLY, REAL_ONLY
     if overwrite_a or overwrite_b:
         return OVERWRITES, OVERWRITES
     if np.ndim(a) > 2 or np.ndim(b) > 2:

@@ -6,6 +6,7 @@
 import numpy as np
 from scipy import optimize
 
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable
 
 nondifferentiable(optimize.linear_sum_assignment)
@@ -15,6 +16,8 @@ nondifferentiable(optimize.linear_sum_assignment)
     optimize.rosen, samples=lambda f, v, m, array: [f(v), f(m), f(array(2))]
 )  # fmt: skip
 def rosen(y_bar, y, x):
+    if may_be_complex(x):
+        return REAL_ONLY
     left, rest = x[:-1], x[1:] - x[:-1] ** 2
     inner = y_bar * (-400 * left * rest - 2 * (1 - left))
     return beside(x, inner, y_bar * (200 * rest))
@@ -29,6 +32,8 @@ def beside(x, left, right):
 @adjoint(optimize.rosen_der, samples=lambda f, v, array: [f(v), f(array(3))])
 def rosen_der(y_bar, y, x):
     """The product with the Hessian, which is symmetric."""
+    if may_be_complex(x):
+        return REAL_ONLY
     return product(x, y_bar)
 
 
@@ -42,6 +47,8 @@ def product(x, p):
 @adjoint(optimize.rosen_hess_prod, samples=lambda f, v, w, array: [f(v, array(4)), f(w, array(3))])
 def rosen_hess_prod(y_bar, y, x, p):
     """Linear in `p`, by a symmetric matrix; by `x`, the third derivatives."""
+    if may_be_complex(x) or may_be_complex(p):
+        return REAL_ONLY, REAL_ONLY
     left = x[:-1]
     ends = -400 * (y_bar[:-1] * p[1:] + y_bar[1:] * p[:-1])
     inner = 2400 * left * y_bar[:-1] * p[:-1] + ends
@@ -51,6 +58,8 @@ def rosen_hess_prod(y_bar, y, x, p):
 @adjoint(optimize.rosen_hess, samples=lambda f, v, w: [f(v), f(w)])
 def rosen_hess(y_bar, y, x):
     """The diagonal has ``1200 * x**2 - 400 * x[1:]``, and the two beside it ``-400 * x``."""
+    if may_be_complex(x):
+        return REAL_ONLY
     main = np.diagonal(y_bar)[:-1]
     outer = np.diagonal(y_bar, 1) + np.diagonal(y_bar, -1)
     return beside(x, 2400 * x[:-1] * main - 400 * outer, -400 * main)

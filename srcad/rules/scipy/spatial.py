@@ -7,14 +7,18 @@ share the cotangent equally.  The formulas are the derivatives of those in SciPy
 import math
 
 import numpy as np
+import scipy
 from scipy import special
 from scipy.spatial import distance
 
+from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, linear, nondifferentiable
 from srcad.rules.registry import static
 from srcad.rules.row import NoPartial
 from srcad.runtime import unbroadcast
 
+# SciPy 1.18 added distances between rows.
+TAKES_ROWS = tuple(int(part) for part in scipy.__version__.split(".")[:2]) >= (1, 18)
 METRIC = NoPartial("the metric must be the name of a metric of real numbers; write it out")
 VARIANCES = NoPartial("the variances V are computed from the points; pass V=...")
 COVARIANCE = NoPartial("the inverse VI of the covariance is computed from the points; pass VI=...")
@@ -282,20 +286,26 @@ def squareform(y_bar, X, force="no", checks=True):
 # ------------------------------------------------------------------------ two vectors
 @adjoint(
     distance.euclidean, active=("u", "v", "w"),
-    samples=lambda f, v, m, near: [f(v, v[::-1]), f(v, v[::-1], near(0.5, 2.0, 4)), f(m, v)],
+    samples=lambda f, v, m, near: [
+        f(v, v[::-1]), f(v, v[::-1], near(0.5, 2.0, 4)), *[f(m, v)] * TAKES_ROWS],
     kinks=lambda f: [(f([1, 2], np.array([1.0, 2.0])), [0, 0])],
 )  # fmt: skip
 def euclidean(y_bar, y, u, v, w=None):
     """``(u - v) / y``."""
+    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     g, size = per_row(y_bar, u, v), per_row(y, u, v)
     return by_squares(g, (u - v) / (size + (size == 0)), u, v, w)
 
 
 @adjoint(
     distance.sqeuclidean, active=("u", "v", "w"),
-    samples=lambda f, v, m, near: [f(v, v[::-1]), f(v, v[::-1], near(0.5, 2.0, 4)), f(m, v)],
+    samples=lambda f, v, m, near: [
+        f(v, v[::-1]), f(v, v[::-1], near(0.5, 2.0, 4)), *[f(m, v)] * TAKES_ROWS],
 )  # fmt: skip
 def sqeuclidean(y_bar, y, u, v, w=None):
+    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     return by_squares(per_row(y_bar, u, v), 2 * (u - v), u, v, w)
 
 
@@ -304,6 +314,8 @@ def sqeuclidean(y_bar, y, u, v, w=None):
     samples=lambda f, v, near: [f(v, v[::-1], near(0.5, 2.0, 4))],
 )  # fmt: skip
 def seuclidean(y_bar, y, u, v, V):
+    if may_be_complex(u) or may_be_complex(v) or may_be_complex(V):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     u_bar, v_bar, w_bar = by_squares(y_bar, (u - v) / (y + (y == 0)), u, v, 1 / V)
     return u_bar, v_bar, -w_bar / (V * V)
 
@@ -324,7 +336,8 @@ def by_squares(g, slope, u, v, w):
     distance.minkowski, active=("u", "v", "p", "w"),
     samples=lambda f, v, m, near: [
         f(v, v[::-1], 3), f(v, v[::-1], 2.5), f(v, v[::-1]),
-        f(v, v[::-1], 1.5, near(0.5, 2.0, 4)), f(m, v, p=1, w=near(0.5, 2.0, 4))],
+        f(v, v[::-1], 1.5, near(0.5, 2.0, 4)),
+        *[f(m, v, p=1, w=near(0.5, 2.0, 4))] * TAKES_ROWS],
     kinks=lambda f: [(f([1, 2], np.array([1.0, 2.0]), 3), [0, 0])],
 )  # fmt: skip
 def minkowski(y_bar, y, u, v, p=2, w=None):
@@ -343,6 +356,8 @@ def minkowski(y_bar, y, u, v, p=2, w=None):
     kinks=lambda f: [(f([1, 3], np.array([1.0, 2.0])), [0, 1])],
 )  # fmt: skip
 def cityblock(y_bar, y, u, v, w=None):
+    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     bar = y_bar * slopes(u - v, y, "cityblock", w)
     w_bar = None if w is None else unbroadcast(y_bar * np.abs(u - v), w)
     return unbroadcast(bar, u), unbroadcast(-bar, v), w_bar
@@ -369,6 +384,8 @@ def chebyshev(y_bar, y, u, v, w=None):
 )  # fmt: skip
 def canberra(y_bar, y, u, v, w=None):
     """At two zeros: 0."""
+    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     u_bar = unbroadcast(y_bar * ratios(u, v, y, "canberra", w), u)
     v_bar = unbroadcast(y_bar * ratios(v, u, y, "canberra", w), v)
     if w is None:
@@ -381,6 +398,8 @@ def canberra(y_bar, y, u, v, w=None):
     samples=lambda f, v, near: [f(v, 0.7 * v), f(v, 0.7 * v, near(0.5, 2.0, 4))],
 )  # fmt: skip
 def braycurtis(y_bar, y, u, v, w=None):
+    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     u_bar = unbroadcast(y_bar * ratios(u, v, y, "braycurtis", w), u)
     v_bar = unbroadcast(y_bar * ratios(v, u, y, "braycurtis", w), v)
     if w is None:
@@ -398,6 +417,8 @@ def mahalanobis(y_bar, y, u, v, VI):
 
     With ``d = u - v``.
     """
+    if may_be_complex(u) or may_be_complex(v) or may_be_complex(VI):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     d = u - v
     slope = d / (2 * (y + (y == 0)))
     bar = y_bar * (VI @ slope + slope @ VI)
@@ -409,6 +430,8 @@ def mahalanobis(y_bar, y, u, v, VI):
     samples=lambda f, v, near: [f(v, 0.7 + v[::-1]), f(v, 0.7 + v[::-1], near(0.5, 2.0, 4))],
 )  # fmt: skip
 def cosine(y_bar, y, u, v, w=None):
+    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     return by_angle(y_bar, y, u, v, w)
 
 
@@ -420,6 +443,8 @@ def cosine(y_bar, y, u, v, w=None):
 )  # fmt: skip
 def correlation(y_bar, y, u, v, w=None, centered=True):
     """As `cosine` of the distances from the means, which it does not change to move a little."""
+    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     if not centered:
         return by_angle(y_bar, y, u, v, w)
     if w is None:
