@@ -15,6 +15,7 @@ from srcad.errors import (
     UnsupportedTypeError,
     WrtError,
 )
+from srcad.ir.library_operations import is_real_or_complex
 from srcad.rules.formulas import spelling
 from tests.blocks import assert_jacobian
 from tests.corpus.collected import CORPUS
@@ -43,6 +44,8 @@ def test_the_jacobian_of_a_kernel_has_the_rows_of_its_pullback(name):
 )  # fmt: skip
 def test_the_jacobian_of_a_rule_has_the_rows_of_its_pullback(number):
     f, args = written(SAMPLES[number], number)
+    if is_real_or_complex(SAMPLES[number][0]) and is_refused(f, args, "not known"):
+        return
     if isinstance(f(*args), list) and not has_known_items(f, args):
         return
 
@@ -51,13 +54,18 @@ def test_the_jacobian_of_a_rule_has_the_rows_of_its_pullback(number):
 
 def has_known_items(f, args):
     """Whether the parts of the list that a function returns are known."""
+    return not is_refused(f, args, "one is a list")
+
+
+def is_refused(f, args, reason):
+    """Whether the Jacobian is refused for this reason; other errors are raised."""
     try:
         jacobian(f)(*args)
     except UnsupportedTypeError as refused:
-        if "one is a list" not in str(refused):
+        if reason not in str(refused):
             raise
-        return False
-    return True
+        return True
+    return False
 
 
 def test_recursion_result_unbatched_across_directions():
