@@ -44,12 +44,15 @@ def test_the_jacobian_of_a_kernel_has_the_rows_of_its_pullback(name):
 )  # fmt: skip
 def test_the_jacobian_of_a_rule_has_the_rows_of_its_pullback(number):
     f, args = written(SAMPLES[number], number)
-    if is_real_or_complex(SAMPLES[number][0]) and is_refused(f, args, "not known"):
-        return
     if isinstance(f(*args), list) and not has_known_items(f, args):
         return
 
-    assert_jacobian(f, *args)
+    try:
+        assert_jacobian(f, *args)
+    except UnsupportedTypeError as refused:
+        expected = is_real_or_complex(SAMPLES[number][0])
+        if not expected or "not known which numbers" not in str(refused):
+            raise
 
 
 def has_known_items(f, args):

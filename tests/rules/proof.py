@@ -139,6 +139,11 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.lpmv/?/integers 0/forward",
     ),
     "SciPy computes kerp with 7 digits": ("np.kerp/elements/int8 array/reverse",),
+    "SciPy's expm_frechet does not take empty stacks, though expm does": (
+        "expm/1/size 0, first axis/forward",
+        "expm/1/float32, size 0, first axis/forward",
+    ),
+    "SciPy's expm_frechet does not take numbers, though expm does": ("expm/?/0-d/forward",),
     "SciPy solves systems of no unknowns for a right-hand side of any length": (
         "lstsq/[023]/size 0, last axis/*",
     ),
