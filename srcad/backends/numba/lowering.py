@@ -70,6 +70,7 @@ from srcad.ir.core import (
     While,
 )
 from srcad.ir.text import target_name
+from srcad.ir.traits import is_known_part
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric, array_type
 from srcad.types.sizes import Extent, at_least, constant_extent, fresh_extent, settled
@@ -531,9 +532,11 @@ class Lowering:
         if other is None:
             return rep
         if isinstance(rep, Parts) and isinstance(other, Parts):
-            pairs = zip(rep.items, other.items, strict=False)
-            found = (self._zeros_for(r, o, op, is_tested, body) or r for r, o in pairs)
-            return Parts(tuple(found)) if len(rep.items) == len(other.items) else rep
+            if len(rep.items) != len(other.items):
+                return rep
+            pairs = zip(rep.items, other.items, strict=True)
+            found = [self._zeros_for(one, like, op, is_tested, body) for one, like in pairs]
+            return Parts(tuple(found))  # type: ignore[arg-type]
         if isinstance(rep, Known) and rep.value is None and is_tested:
             return self._zeros_as(other, body, op.where)
         is_number = isinstance(rep, Number) and _is_zero(rep.expr) and op.half == "reverse"
@@ -1477,7 +1480,9 @@ def _sources(op: Any) -> Iterator[tuple[Value, Sequence[Any]]]:
             yield param, (op.inits[k], op.body.results[k + 1])
         if isinstance(op, For):
             yield from zip(op.items, ((seq,) for seq in op.seqs), strict=True)
-    elif isinstance(op, Call) and op.target in (primitives.identity, operator.getitem):
+    elif isinstance(op, Call) and (
+        is_known_part(op.target) or op.target in (primitives.identity, operator.getitem)
+    ):
         yield op.result, op.args[:1]
 
 

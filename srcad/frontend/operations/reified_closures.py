@@ -52,7 +52,11 @@ def runtime_function(state: Machine, box: FunctionValue) -> Value:
 
 
 def reads_active(state: Machine, box: AbstractValue) -> bool:
-    """Return True if a value is, or holds, a local function whose closure has active variables."""
+    """Return True if a derivative flows through a variable of a closure.
+
+    The closures are that of `box`, if it is a local function, or those of the items of a list or
+    tuple.
+    """
     if isinstance(box, ListValue | TupleValue):
         return any(reads_active(state, item) for item in box.items)
     if not isinstance(box, FunctionValue):
