@@ -338,6 +338,10 @@ def _count_of_results(name: str, option: Callable[[str, Any], Any]) -> int | Non
             only, counts = option("mode", "full") == "r", {True: 1, False: 2}
         case "qr_multiply":
             only, counts = option("pivoting", False), {True: 3, False: 2}
+        case "pinv" | "pinvh":
+            only, counts = option("return_rank", False), {True: 2, False: 1}
+        case "polar":
+            only, counts = True, {True: 2}
         case "lu":
             only, counts = option("permute_l", False), {True: 2, False: 3}
         case _:
