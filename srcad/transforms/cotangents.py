@@ -115,7 +115,7 @@ class ReverseScope(Constructors[Arg, Value]):
         if not isinstance(type_, Numeric):
             return bar
         if type_.kind in "fiub" and self.sweep.is_complex(atom_type(bar)):
-            bar = self.call(np.real, bar)
+            bar = self.builder.call(np.real, bar, type=_real_type(atom_type(bar), type_))
         given = atom_type(bar)
         if not isinstance(given, Numeric):
             return bar
@@ -345,3 +345,13 @@ class ReverseScope(Constructors[Arg, Value]):
         one = Value(item)
         zero = ReverseScope(self.sweep, Block(), inside).zeros_of(item, activity, one)
         return self.builder.for_((value,), (), inside.finish(Const(0), zero, params=(one,)))[2]
+
+
+def _real_type(given: Type, type_: Numeric) -> Type | None:
+    """Return the type of the real part of a cotangent of unknown dtype; None: ask NumPy.
+
+    Of a float64 it is float64, whatever the intermediate results are.
+    """
+    if isinstance(given, Numeric) and given.dtype is None and type_.dtype == np.float64:
+        return Numeric(type_.dtype, given.shape, given.form)
+    return None

@@ -93,6 +93,13 @@ _OF_LINALG: dict[str, Type] = {
     **dict.fromkeys(("diagsvd", "leslie", "convolution_matrix"), NUMBER),
     **dict.fromkeys(("solve_toeplitz", "matmul_toeplitz", "solve_circulant"), NUMBER),
 }
+# Functions of `scipy.linalg` with one array as result, of float64 if the operands are.
+_REAL_OF_REAL = frozenset(
+    ("solve", "inv", "solve_triangular", "cho_solve", "lu_solve", "cholesky", "expm",
+     "solve_banded", "solve_toeplitz", "matmul_toeplitz", "solve_circulant", "solve_sylvester",
+     "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_continuous_are",
+     "solve_discrete_are")
+)  # fmt: skip
 # The parts of SciPy in which functions with a rule have one result.
 _OF_ONE_RESULT = ("scipy.fft.", "scipy.integrate.", "scipy.optimize.", "scipy.spatial.")
 
@@ -353,7 +360,11 @@ def fallback_by_options(target: Any, args: Args, kwargs: Kwargs) -> Type:
     """Return the fallback, of a function of `scipy.linalg` by its options."""
     known = fallback(target)
     module = getattr(target, "__module__", None) or ""
-    if known is not OPAQUE or not module.startswith("scipy.linalg."):
+    if not module.startswith("scipy.linalg."):
+        return known
+    if target.__name__ in _REAL_OF_REAL and _are_doubles((*args, *(arg for _, arg in kwargs))):
+        return Numeric(np.dtype(np.float64), None, "array")
+    if known is not OPAQUE:
         return known
     names = parameter_names(target)
     given = dict(zip(names, args, strict=False)) | dict(kwargs)
@@ -368,6 +379,12 @@ def fallback_by_options(target: Any, args: Args, kwargs: Kwargs) -> Type:
     if count is None:
         return OPAQUE
     return NUMBER if count == 1 else TupleOf((NUMBER,) * count)
+
+
+def _are_doubles(args: Args) -> bool:
+    """Return True if all arguments that are no constants are of float64."""
+    types = [type_ for arg in args if not isinstance(arg, Const) for type_ in types_in(arg)]
+    return types != [] and all(isinstance(t, Numeric) and t.dtype == np.float64 for t in types)
 
 
 def _is_returned(args: Args, kwargs: Kwargs) -> bool:

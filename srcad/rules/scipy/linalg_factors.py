@@ -1,12 +1,16 @@
 """Factors of matrices by SciPy: Cholesky, LU."""
 
 import numpy as np
+import scipy
 from scipy import linalg
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.linalg import adjoined, cholesky_cotangent, transposed
 from srcad.rules.scipy.linalg_systems import NUMBER, OVERWRITES, STACK, order_of_rows
+
+# Before SciPy 1.18 `cho_factor` left the entries of the matrix beside the factor.
+KEEPS_THE_REST = tuple(int(part) for part in scipy.__version__.split(".")[:2]) < (1, 18)
 
 
 # ------------------------------------------------------------------------ Cholesky
@@ -30,7 +34,7 @@ def cholesky(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
     samples=lambda f, spd: [f(spd(3, 3)), f(spd(2, 3, 3)), f(spd(3, 3), lower=True)],
 )
 def cho_factor(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
-    """The other triangle of the factor may hold any numbers: its cotangent is not used."""
+    """The other triangle of the result is zero; before SciPy 1.18 it was that of `a`."""
     if overwrite_a:
         return OVERWRITES
     if np.ndim(a) < 2:
@@ -39,8 +43,12 @@ def cho_factor(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
     if c_bar is None:
         return None
     if lower:
-        return cholesky_cotangent(np.tril(y[0]), np.tril(c_bar))
-    return cholesky_cotangent(adjoined(np.triu(y[0])), adjoined(np.triu(c_bar)))
+        a_bar = cholesky_cotangent(np.tril(y[0]), np.tril(c_bar))
+    else:
+        a_bar = cholesky_cotangent(adjoined(np.triu(y[0])), adjoined(np.triu(c_bar)))
+    if KEEPS_THE_REST:
+        return a_bar + (np.triu(c_bar, 1) if lower else np.tril(c_bar, -1))
+    return a_bar
 
 
 # ------------------------------------------------------------------------ LU

@@ -113,10 +113,10 @@ def eig(
         f(array(4, 4)), f(spd(3, 3) + array(3, 3) / 9), f(array(2, 3, 3))],
 )  # fmt: skip
 def eigvals(
-    y_bar, y, a, b=None, overwrite_a=False, overwrite_b=False, check_finite=True,
-    homogeneous_eigvals=False,
+    y_bar, y, a, b=None, overwrite_a=False, *, check_finite=True, homogeneous_eigvals=False,
 ):  # fmt: skip
-    if overwrite_a or overwrite_b:
+    """SciPy 1.18 put `overwrite_b` before the last two arguments: they are taken by name."""
+    if overwrite_a:
         return OVERWRITES, OVERWRITES
     if b is not None or homogeneous_eigvals:
         return PAIR, PAIR
