@@ -123,7 +123,7 @@ def block_of_columns(
         rows = builder.call(np.transpose, rows)
     elif y.rank != 0:
         rows = builder.call(np.moveaxis, rows, Const(0), Const(-1))
-    rows = _in_dtype_of(builder, rows, x.type) if cast else rows
+    rows = _in_dtype_of(builder, rows, y, x) if cast else rows
     if x.rank != 1:
         return builder.call(np.reshape, rows, _joined_shape(builder, y, x))
     return rows if y.rank == 0 else builder.call(np.copy, rows, kwargs=[("order", Const("C"))])
@@ -134,7 +134,7 @@ def block_of_rows(builder: Builder, y: Leaf, x: Leaf, x_bar: Atom, *, alone: boo
     rows = _directions(builder, x_bar, y, alone=alone)
     if y.rank == 0:
         return _in_kind(builder, rows, y, x)
-    rows = _in_dtype_of(builder, rows, x.type)
+    rows = _in_dtype_of(builder, rows, y, x)
     if y.rank == 1:
         return rows
     return builder.call(np.reshape, rows, _joined_shape(builder, y, x))
@@ -145,7 +145,7 @@ def _in_kind(builder: Builder, block: Atom, y: Leaf, x: Leaf) -> Atom:
     if y.rank == 0 and x.type.is_python:
         is_complex = "c" in (y.type.kind, x.type.kind)
         return builder.call(complex if is_complex else float, block)
-    return _in_dtype_of(builder, block, x.type)
+    return _in_dtype_of(builder, block, y, x)
 
 
 def _directions(builder: Builder, rows: Atom, leaf: Leaf, *, alone: bool) -> Atom:
@@ -163,13 +163,13 @@ def _rows(builder: Builder, rows: Atom, leaf: Leaf, start: Atom, stop: Atom) -> 
     return builder.call(operator.getitem, rows, span)
 
 
-def _in_dtype_of(builder: Builder, rows: Atom, type_: Numeric) -> Atom:
+def _in_dtype_of(builder: Builder, rows: Atom, y: Leaf, x: Leaf) -> Atom:
     """Return a block in the dtype of a gradient by the argument, or the complex one of its kind."""
-    given = atom_type(rows)
+    type_, given = x.type, atom_type(rows)
     if type_.kind not in "fc" or type_.dtype is None or not isinstance(given, Numeric):
         return rows
     dtype = type_.dtype
-    if given.kind == "c":
+    if given.kind == "c" or y.middle is not None:
         dtype = np.result_type(dtype, np.complex64)
     if given.dtype is not None and given.dtype == dtype:
         return rows
