@@ -24,6 +24,7 @@ from srcad.frontend.operations.operators import operate
 from srcad.frontend.store.array_versions import (
     overwritten,
     perhaps_written,
+    refuse_hidden,
     rewritten,
     written_in_part,
 )
@@ -148,6 +149,30 @@ def _check_entry(state: Machine, value: AbstractValue) -> None:
             why="srcad would not see when one of them is changed by the other.",
             help=("store a copy:  c[0] = w.copy()", "or keep the arrays in a list"),
         )
+
+
+def set_shape(state: Machine, array: Value, shape: AbstractValue) -> None:
+    """``array.shape = shape`` of a contiguous array that was made in the function.
+
+    Every name of the array is bound to a view of its memory; views of it are as they were.
+    """
+    where = origin(state, array)
+    (object_,) = where.objects if where.is_exact else (None,)
+    also = [
+        value
+        for _, box in state.reachable()
+        for value in inner_values(box)
+        if value is not array and origin(state, value) == where
+    ]
+    if object_ is None or state.paths.get(object_) or also or not _is_in_order(state, array):
+        state.refuse(
+            errors.MutationError,
+            "cannot set the shape of this array",
+            why="it is an argument, or it is not known to be contiguous and to have one name.",
+            help=("bind an array of the new shape:  x = np.reshape(x, shape)",),
+        )
+    refuse_hidden(state, where.objects)
+    state.replace_everywhere(array, state.emit(np.reshape, array, shape, hint=array.hint))
 
 
 def replace_all(state: Machine, array: Value, value: Value) -> Value:

@@ -83,6 +83,9 @@ def assign(state: Machine, target: ast.expr, box: AbstractValue) -> None:
 def _assign_attribute(state: Machine, target: ast.Attribute, box: AbstractValue) -> None:
     """``object.name = value`` of an object that was made in the function, or is an argument."""
     box, owner = evaluate_next(state, box, target.value)
+    if target.attr == "shape" and isinstance(owner, Value) and may_be_array(owner):
+        array_stores.set_shape(state, owner, box)
+        return
     if not has_attributes(owner):
         refuse_write(state, target, "write to an attribute")
     set_attribute(state, owner, target.attr, box)
