@@ -38,6 +38,8 @@ from srcad.types.sources import Path
 STABLE_MODULES = frozenset(
     {"numpy", "math", "cmath", "operator", "scipy", "builtins", "functools", "itertools", "srcad"}
 )
+# Functions of these modules that are read as a user's are: their text calls functions with rules.
+_READ = frozenset({("scipy.spatial._procrustes", "procrustes")})
 
 
 def value_of_name(state: Machine, name: str) -> AbstractValue:
@@ -219,9 +221,12 @@ def has_default_attributes(value: Any) -> bool:
 
 
 def is_library(value: Any) -> bool:
-    """Return True if a function belongs to a library: it is never read, only called."""
-    root = module_of(value).partition(".")[0]
-    return root in STABLE_MODULES and root != "srcad"
+    """Return True if a function belongs to a library: it is not read, only called."""
+    module = module_of(value)
+    root = module.partition(".")[0]
+    if root not in STABLE_MODULES or root == "srcad":
+        return False
+    return (module, getattr(value, "__name__", None)) not in _READ
 
 
 def is_constant_object(value: Any) -> bool:

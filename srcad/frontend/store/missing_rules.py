@@ -84,10 +84,6 @@ def _text_of_callee(where: Location | None) -> str | None:
 
 # What does the same by functions that have rules.
 _INSTEAD = {
-    "scipy.integrate.cumulative_simpson": "use scipy.integrate.cumulative_trapezoid, or "
-    "scipy.integrate.simpson of the points up to each end",
-    "scipy.spatial.procrustes": "of matrices a and b with means of columns and norms taken out, "
-    "the disparity is  1 - np.sum(np.linalg.svd(a.T @ b, compute_uv=False)) ** 2",
     "scipy.spatial.transform.": "write the matrix of a rotation: about a unit vector, whose "
     "matrix of the cross product is K, it is  np.eye(3) + np.sin(t) * K + (1 - np.cos(t)) * K @ K",
 }

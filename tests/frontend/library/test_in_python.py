@@ -4,6 +4,7 @@ import heapq
 
 import numpy as np
 import pytest
+from scipy import spatial
 
 import srcad
 from srcad.testing import check_grads
@@ -60,3 +61,35 @@ def test_heapq_selection_with_nan_rejected(name):
     f = largest if name == "nlargest" else smallest
     with pytest.raises(ValueError, match=f"heapq.{name} of nan"):
         srcad.grad(f)([1.0, 3.0, float("nan")])
+
+
+POINTS = np.array([[0.3, 1.2], [-0.7, 0.4], [1.1, -0.9], [0.2, 0.6]])
+OTHERS = np.array([[1.0, 0.1], [0.4, -1.3], [-0.8, 0.5], [0.9, 0.7]])
+
+
+def procrustes_disparity(a, b):
+    return spatial.procrustes(a, b)[2]
+
+
+def procrustes_of_all_results(a, b):
+    first, second, disparity = spatial.procrustes(data1=a, data2=b)
+    return np.sum(first**3) + np.sum(np.sin(second)) + disparity
+
+
+@pytest.mark.parametrize("f", [procrustes_disparity, procrustes_of_all_results])
+def test_procrustes_gradient(f):
+    assert srcad.value_and_grad(f)(POINTS, OTHERS)[0] == f(POINTS, OTHERS)
+    check_grads(f, (POINTS, OTHERS))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(POINTS[0], OTHERS[0]), (POINTS, OTHERS[:3]), (POINTS[:0], OTHERS[:0]), (POINTS * 0, OTHERS)],
+)
+def test_procrustes_raises_as_scipy_does(a, b):
+    with pytest.raises(ValueError, match="Input matrices") as expected:
+        spatial.procrustes(a, b)
+    with pytest.raises(ValueError, match="Input matrices") as found:
+        srcad.grad(procrustes_disparity)(a, b)
+
+    assert str(found.value) == str(expected.value)
