@@ -73,6 +73,7 @@ add_file("scipy.integrate")
 add_file("scipy.linalg")
 add_file("scipy.optimize")
 add_file("scipy.spatial.distance", f"{__name__}.scipy.spatial")
+add_file("scipy.spatial.transform", f"{__name__}.scipy.rotations")
 add_file("scipy.special", needed_by=(math.gamma, math.lgamma, np.i0))
 add_file("scipy.stats")
 

@@ -19,6 +19,7 @@ import srcad.rules.scipy.integrate
 import srcad.rules.scipy.linalg
 import srcad.rules.scipy.multivariate
 import srcad.rules.scipy.optimize
+import srcad.rules.scipy.rotations
 import srcad.rules.scipy.spatial
 import srcad.rules.scipy.special
 import srcad.rules.scipy.stats  # noqa: F401 - its rows, too

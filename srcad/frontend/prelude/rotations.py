@@ -1,0 +1,112 @@
+"""Rotations of `scipy.spatial.transform`, written in Python: the front end interprets them.
+
+A rotation that is made inside of a differentiated function is its unit quaternion.
+"""
+
+import numpy as np
+
+from srcad.frontend.prelude.containers import Container
+
+# mypy: ignore-errors
+
+SIGNS = np.array([-1.0, -1.0, -1.0, 1.0])  # times a unit quaternion: its inverse
+
+
+class Rotated(Container):
+    """A rotation, or a stack of them."""
+
+    stands_for = object
+
+    def __init__(self, quat):
+        self.quat = quat
+
+    def as_matrix(self):
+        return matrix_of(self.quat)
+
+    def as_quat(self, canonical=False, *, scalar_first=False):
+        return quaternion_of(self.quat, canonical, scalar_first)
+
+    def as_rotvec(self, degrees=False):
+        return vector_of(self.quat, degrees)
+
+    def magnitude(self):
+        return angle_of(self.quat)
+
+    def apply(self, vectors, inverse=False):
+        return rotated(self.quat, vectors, inverse)
+
+    def inv(self):
+        return Rotated(self.quat * SIGNS)
+
+    def __mul__(self, other):
+        return Rotated(composed(self.quat, other.as_quat()))
+
+    def __getitem__(self, index):
+        if self.quat.ndim == 1:
+            raise TypeError("Single rotation is not subscriptable.")
+        return Rotated(self.quat[index])
+
+    def __len__(self):
+        if self.quat.ndim == 1:
+            raise TypeError("Single rotation has no len().")
+        return len(self.quat)
+
+    def __pow__(self, n):
+        raise NotImplementedError(
+            "a power of a differentiated Rotation: write Rotation.from_rotvec(n * r.as_rotvec())"
+        )
+
+    def as_euler(self, seq, degrees=False):
+        raise NotImplementedError(
+            "as_euler of a differentiated Rotation: take the angles from as_matrix()"
+        )
+
+    def as_mrp(self):
+        raise NotImplementedError("as_mrp of a differentiated Rotation: use as_rotvec()")
+
+    def mean(self, weights=None):
+        raise NotImplementedError("the mean of a differentiated Rotation: use as_quat()")
+
+
+def from_rotvec(rotvec, degrees=False):
+    return Rotated(quaternion_of_vector(rotvec, degrees))
+
+
+def from_quat(quat, *, scalar_first=False):
+    return Rotated(normalised(quat, scalar_first))
+
+
+def from_euler(seq, angles, degrees=False):
+    return Rotated(quaternion_of_angles(seq, angles, degrees))
+
+
+def applied(rotation, vectors, inverse=False):
+    return rotated(rotation.as_quat(), vectors, inverse)
+
+
+def quaternion_of_vector(rotvec, degrees):
+    """Stand for the function of that name beside the rules, which need SciPy, as all below do."""
+
+
+def quaternion_of_angles(seq, angles, degrees): ...
+
+
+def normalised(quat, scalar_first): ...
+
+
+def composed(first, second): ...
+
+
+def quaternion_of(quat, canonical, scalar_first): ...
+
+
+def vector_of(quat, degrees): ...
+
+
+def angle_of(quat): ...
+
+
+def matrix_of(quat): ...
+
+
+def rotated(quat, vectors, inverse): ...

@@ -1,0 +1,242 @@
+"""Rotations of `scipy.spatial.transform`, as unit quaternions ``(x, y, z, w)``.
+
+The functions here are SciPy's own steps on the quaternions that a `Rotation` keeps, without
+normalising them once more, so that their results have the same bits.  A quaternion, or a vector,
+is the last axis.
+"""
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from srcad.rules.declare import adjoint, nondifferentiable
+from srcad.runtime import unbroadcast
+
+SIGNS = np.array([-1.0, -1.0, -1.0, 1.0])  # times a unit quaternion: its inverse
+
+
+def quaternion_of_vector(rotvec, degrees):
+    return Rotation.from_rotvec(rotvec, degrees).as_quat()
+
+
+def quaternion_of_angles(seq, angles, degrees):
+    return Rotation.from_euler(seq, angles, degrees).as_quat()
+
+
+def normalised(quat, scalar_first):
+    return Rotation.from_quat(quat, scalar_first=scalar_first).as_quat()
+
+
+def composed(first, second):
+    return (Rotation(first, normalize=False) * Rotation(second, normalize=False)).as_quat()
+
+
+def quaternion_of(quat, canonical, scalar_first):
+    return Rotation(quat, normalize=False).as_quat(canonical, scalar_first=scalar_first)
+
+
+def vector_of(quat, degrees):
+    return Rotation(quat, normalize=False).as_rotvec(degrees)
+
+
+def angle_of(quat):
+    return Rotation(quat, normalize=False).magnitude()
+
+
+def matrix_of(quat):
+    return Rotation(quat, normalize=False).as_matrix()
+
+
+def rotated(quat, vectors, inverse):
+    return Rotation(quat, normalize=False).apply(vectors, inverse)
+
+
+# ------------------------------------------------------------------------ to quaternions
+@adjoint(
+    quaternion_of_vector, active=("rotvec",),
+    samples=lambda f, w, array: [f(w, False), f(30 * array(2, 3), True)],
+    kinks=lambda f: [(f([0, 0, 0], False), [0.5, 0.5, 0.5])],
+)  # fmt: skip
+def quaternion_of_vector_rule(y_bar, y, rotvec, degrees):
+    """Of the vector ``v`` with the length ``t``: ``(v * sin(t / 2) / t, cos(t / 2))``."""
+    v = np.deg2rad(rotvec) if degrees else rotvec
+    square = np.sum(v * v, axis=-1, keepdims=True)
+    near = square < 1e-2
+    far = np.where(near, 1.0, square)
+    t = np.sqrt(far)
+    c, s = 0.5 * np.cos(0.5 * t), np.sin(0.5 * t) / t
+    slope = np.where(near, (square / 960 - 1 / 24) - square * square / 107520, (c - s) / far)
+    s = np.where(near, 0.5 - square / 48 + square * square / 3840, s)
+    g = y_bar[..., :3]
+    along = slope * np.sum(v * g, axis=-1, keepdims=True)
+    bar = s * g + v * (along - 0.5 * s * y_bar[..., 3:])
+    return np.deg2rad(bar) if degrees else bar
+
+
+@adjoint(
+    quaternion_of_angles, active=("angles",),
+    samples=lambda f, array: [
+        f("zyx", array(3), False), f("XZ", 30 * array(2, 2), True), f("y", array(2, 1), False)],
+)  # fmt: skip
+def quaternion_of_angles_rule(y_bar, y, seq, angles, degrees):
+    """The product of rotations about axes: about fixed ones, the last stands on the left."""
+    a = np.deg2rad(angles) if degrees else angles
+    g = product(y_bar, y * SIGNS)
+    if np.ndim(a) == 0:
+        bar = 0.5 * g[axis_number(seq)]
+    else:
+        bars = []
+        for k in order_of_axes(seq):
+            axis = axis_number(seq[k])
+            bars.append(0.5 * g[..., axis])
+            turn = about(axis, a[..., k])
+            g = product(product(turn * SIGNS, g), turn)
+        bar = np.stack(bars if is_intrinsic(seq) else bars[::-1], -1)
+    return np.deg2rad(bar) if degrees else bar
+
+
+@nondifferentiable
+def order_of_axes(seq):
+    """The numbers of the axes, from the left factor on."""
+    return range(len(seq)) if is_intrinsic(seq) else range(len(seq) - 1, -1, -1)
+
+
+@nondifferentiable
+def is_intrinsic(seq):
+    """Whether the axes turn with the object."""
+    return seq.isupper()
+
+
+@nondifferentiable
+def axis_number(name):
+    """The number of an axis of the coordinate system."""
+    return "xyz".index(name.lower())
+
+
+def about(axis, angle):
+    """The quaternions of rotations about an axis of the coordinate system."""
+    half = 0.5 * angle[..., None]
+    return np.sin(half) * np.eye(4)[axis] + np.cos(half) * np.eye(4)[3]
+
+
+@adjoint(
+    normalised, active=("quat",),
+    samples=lambda f, v, array: [f(v, False), f(array(2, 4), True)],
+)  # fmt: skip
+def normalised_rule(y_bar, y, quat, scalar_first):
+    """The part of the cotangent across the quaternion, over its length."""
+    bar = across(y_bar, y) / np.sqrt(np.sum(quat * quat, axis=-1, keepdims=True))
+    return np.roll(bar, 1, axis=-1) if scalar_first else bar
+
+
+def across(g, y):
+    """The part of `g` that is orthogonal to unit vectors."""
+    return g - y * np.sum(y * g, axis=-1, keepdims=True)
+
+
+# ------------------------------------------------------------------------ of quaternions
+@adjoint(composed, samples=lambda f, v, array: [f(v, array(4)), f(array(2, 4), v)])
+def composed_rule(y_bar, y, first, second):
+    """SciPy normalises the product of quaternions; those of ``p q`` are ``g q*`` and ``p* g``."""
+    length = np.sum(first * first, -1, keepdims=True) * np.sum(second * second, -1, keepdims=True)
+    g = across(y_bar, y) / np.sqrt(length)
+    first_bar = unbroadcast(product(g, second * SIGNS), first)
+    return first_bar, unbroadcast(product(first * SIGNS, g), second)
+
+
+def product(p, q):
+    """Hamilton's product."""
+    a, b, v, w = p[..., :3], q[..., :3], p[..., 3:], q[..., 3:]
+    vector = v * b + w * a + np.cross(a, b)
+    return np.concatenate((vector, v * w - np.sum(a * b, axis=-1, keepdims=True)), -1)
+
+
+@adjoint(
+    quaternion_of, active=("quat",),
+    samples=lambda f, v, array: [
+        f(v, False, False), f(-v, True, False), f(array(2, 4), True, True)],
+)  # fmt: skip
+def quaternion_of_rule(y_bar, y, quat, canonical, scalar_first):
+    g = np.roll(y_bar, -1, axis=-1) if scalar_first else y_bar
+    return g * sign_of(quat) if canonical else g
+
+
+@nondifferentiable
+def sign_of(quat):
+    """1, or -1 where a rotation's other quaternion is the canonical one."""
+    own = Rotation(quat, normalize=False)
+    return np.sign(np.sum(own.as_quat() * own.as_quat(True), axis=-1, keepdims=True))
+
+
+@adjoint(
+    vector_of, active=("quat",),
+    samples=lambda f, v, array: [f(v, False), f(array(2, 4), True)],
+)  # fmt: skip
+def vector_of_rule(y_bar, y, quat, degrees):
+    """Of ``(v, w)`` with ``h = atan2(|v|, w)``: ``v * 2 h / sin(h)``."""
+    g = np.rad2deg(y_bar) if degrees else y_bar
+    unit = quat * sign_of(quat)
+    v, w = unit[..., :3], unit[..., 3:]
+    square = np.sum(v * v, axis=-1, keepdims=True)
+    h = np.arctan2(np.sqrt(square), w)
+    near = h < 0.02
+    far = np.where(near, 1.0, h)
+    scale = np.where(near, 2 + h**2 / 3 + 7 * h**4 / 180, 2 * far / np.sin(far))
+    slope = np.where(
+        near, 2 / 3 + 4 * h**2 / 15 + 4 * h**4 / 63, 2 * (1 - far / np.tan(far)) / np.sin(far) ** 2
+    )
+    along = slope * np.sum(g * v, axis=-1, keepdims=True) / (square + w * w)
+    length = np.sqrt(square + w * w)
+    bar = np.concatenate((scale * g + along * w * v / length, -along * square / length), -1)
+    return bar * sign_of(quat)
+
+
+@adjoint(
+    angle_of, samples=lambda f, v, array: [f(v), f(array(2, 4))],
+    kinks=lambda f: [(f([0, 0, 0, 1]), [0, 0, 0, 0])],
+)  # fmt: skip
+def angle_of_rule(y_bar, y, quat):
+    """Of ``(v, w)``: ``2 atan2(|v|, |w|)``; without a rotation: 0."""
+    v, w = quat[..., :3], quat[..., 3:]
+    square = np.sum(v * v, axis=-1, keepdims=True)
+    length = np.sqrt(square)
+    g = 2 * np.asarray(y_bar)[..., None] / (square + w * w)
+    v_bar = g * np.abs(w) * v / (length + (length == 0))
+    return np.concatenate((v_bar, -g * length * np.sign(w)), -1)
+
+
+@adjoint(matrix_of, samples=lambda f, v, array: [f(v), f(array(2, 4))])
+def matrix_of_rule(y_bar, y, quat):
+    """``R = (w**2 - v v) I + 2 outer(v, v) + 2 w [v]`` of the quaternion ``(v, w)``."""
+    return matrix_cotangent(y_bar, quat)
+
+
+def matrix_cotangent(y_bar, quat):
+    v, w = quat[..., :3], quat[..., 3:]
+    trace = np.trace(y_bar, axis1=-2, axis2=-1)[..., None]
+    both = y_bar + np.swapaxes(y_bar, -1, -2)
+    twist = np.stack(
+        (
+            y_bar[..., 2, 1] - y_bar[..., 1, 2],
+            y_bar[..., 0, 2] - y_bar[..., 2, 0],
+            y_bar[..., 1, 0] - y_bar[..., 0, 1],
+        ),
+        -1,
+    )
+    v_bar = 2 * ((both @ v[..., None])[..., 0] - trace * v + w * twist)
+    w_bar = 2 * (trace * w + np.sum(twist * v, axis=-1, keepdims=True))
+    return np.concatenate((v_bar, w_bar), -1)
+
+
+@adjoint(
+    rotated, active=("quat", "vectors"),
+    samples=lambda f, v, array: [
+        f(v, array(3), False), f(array(2, 4), array(3), True), f(v, array(2, 3), False),
+        f(array(2, 4), array(2, 3), False), f(array(2, 4), array(1, 3), False)],
+)  # fmt: skip
+def rotated_rule(y_bar, y, quat, vectors, inverse):
+    """``R.T y_bar``; the cotangent of ``R`` is ``outer(y_bar, vectors)``."""
+    turn = quat * SIGNS if inverse else quat
+    back = rotated(turn * SIGNS, y_bar, False)
+    bar = matrix_cotangent(y_bar[..., None] * np.asarray(vectors)[..., None, :], turn)
+    quat_bar = unbroadcast(bar, quat)
+    return quat_bar * SIGNS if inverse else quat_bar, unbroadcast(back, vectors)

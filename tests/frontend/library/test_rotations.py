@@ -1,0 +1,116 @@
+"""Rotations of SciPy that are made inside of a differentiated function."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import srcad
+from srcad.testing import check_grads
+
+V = np.array([0.4, -1.3, 0.7])
+STACK = np.array([[0.4, -1.3, 0.7], [2.0, 0.3, -0.5]])
+W = np.arange(9.0).reshape(3, 3) - 3.3
+
+
+def matrix(v):
+    return np.sum(np.sin(Rotation.from_rotvec(v).as_matrix() * W))
+
+
+def quaternion(v):
+    return np.sum(Rotation.from_rotvec(v).as_quat() ** 3)
+
+
+def moved(v):
+    return np.sum(Rotation.from_rotvec(v).apply(np.array([1.0, 2.0, -0.5])) ** 3)
+
+
+def moved_back(v):
+    return np.sum(Rotation.from_rotvec(v).apply(np.array([1.0, 2.0, -0.5]), inverse=True) ** 3)
+
+
+def inverse(v):
+    return np.sum(Rotation.from_rotvec(v).inv().as_matrix() * W)
+
+
+def product(v):
+    return np.sum((Rotation.from_rotvec(v) * Rotation.from_rotvec(v * v)).as_matrix() * W)
+
+
+def normalised(v):
+    quat = np.concatenate((v, v[..., :1] + 2), -1)
+    return np.sum(Rotation.from_quat(quat).as_matrix() * W)
+
+
+def euler(v):
+    return np.sum(Rotation.from_euler("zxy", v).as_matrix() * W)
+
+
+def turning_euler(v):
+    return np.sum(Rotation.from_euler("ZYX", 40 * v, degrees=True).as_quat() * np.arange(4.0))
+
+
+def vector(v):
+    turned = Rotation.from_rotvec(v) * Rotation.from_euler("x", 0.4)
+    return np.sum(turned.as_rotvec(degrees=True) ** 2 * np.arange(3.0))
+
+
+def angle(v):
+    return np.sum((Rotation.from_rotvec(v) * Rotation.from_quat([0.1, -0.2, 0.3, 1.0])).magnitude())
+
+
+def scalar_first(v):
+    quat = Rotation.from_rotvec(3 * v).as_quat(canonical=True, scalar_first=True)
+    return np.sum(Rotation.from_quat(quat, scalar_first=True).apply([1.0, 2.0, 3.0]) ** 3)
+
+
+def by_constant(v):
+    return np.sum(FIXED.apply(v, inverse=True) * np.arange(3.0) + FIXED.apply(vectors=v) ** 2)
+
+
+def of_rows(v):
+    turned = Rotation.from_rotvec(v[None] * np.arange(1.0, 4)[:, None])
+    return turned[1:].magnitude()[0] + len(turned) * np.sum(turned[0].as_matrix() * W)
+
+
+FIXED = Rotation.from_rotvec([0.3, -0.2, 0.9])
+
+PROGRAMS = [
+    matrix, quaternion, moved, moved_back, inverse, product, normalised, euler, turning_euler,
+    vector, angle, scalar_first, by_constant,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+@pytest.mark.parametrize("v", [V, STACK], ids=["one", "stack"])
+def test_rotation_gradient(f, v):
+    assert srcad.value_and_grad(f)(v)[0] == f(v)
+    check_grads(f, (v,), order=2)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-5, 1e-2])
+def test_rotation_by_small_angle_gradient(scale):
+    check_grads(matrix, (scale * V,), order=2)
+
+
+@pytest.mark.parametrize("vectors", [V, STACK, STACK[:1]])
+def test_rotation_of_vectors_gradient(vectors):
+    def f(v, x):
+        return np.sum(Rotation.from_rotvec(v).apply(x) ** 2 * x)
+
+    check_grads(f, (V, vectors), order=2)
+    check_grads(f, (STACK, vectors), order=2)
+
+
+def test_rows_of_rotations_gradient():
+    check_grads(of_rows, (V,), order=2)
+
+
+@pytest.mark.parametrize(
+    "read", [lambda r: r.as_euler("xyz"), lambda r: (r**2).as_quat(), lambda r: r.mean().as_quat()]
+)
+def test_method_of_rotation_without_derivative_rejected(read):
+    def f(v):
+        return np.sum(read(Rotation.from_rotvec(v)))
+
+    with pytest.raises(NotImplementedError, match="of a differentiated Rotation"):
+        srcad.grad(f)(V)
