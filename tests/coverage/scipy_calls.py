@@ -15,6 +15,12 @@ CALLS: dict[str, str] = {
         "scipy.linalg.solve_banded((1, 1), m + np.array([[0], [4], [0]]), x[:4])",
     "scipy.linalg.solveh_banded":
         "scipy.linalg.solveh_banded(m + np.array([[0], [0], [9]]), x[:4])",
+    "scipy.linalg.cholesky_banded":
+        "scipy.linalg.cholesky_banded(m + np.array([[0], [0], [9]]))",
+    "scipy.linalg.cho_solve_banded":
+        "scipy.linalg.cho_solve_banded((m + np.array([[0], [0], [9]]), False), x[:4])",
+    "scipy.linalg.eigvals_banded": "scipy.linalg.eigvals_banded(m)",
+    "scipy.linalg.eig_banded": "scipy.linalg.eig_banded(m)[0]",
     "scipy.linalg.inv": "scipy.linalg.inv(a)",
     "scipy.linalg.det": "scipy.linalg.det(a)",
     "scipy.linalg.cholesky": "scipy.linalg.cholesky(a @ a.T + np.eye(3), lower=True)",
@@ -22,6 +28,7 @@ CALLS: dict[str, str] = {
     "scipy.linalg.cho_solve": "scipy.linalg.cho_solve((np.tril(a), True), w)",
     "scipy.linalg.cho_factor/cho_solve":
         "scipy.linalg.cho_solve(scipy.linalg.cho_factor(a @ a.T + np.eye(3)), w)",
+    "scipy.linalg.ldl": "scipy.linalg.ldl(a + a.T - 4)",
     "scipy.linalg.lu": "scipy.linalg.lu(a)",
     "scipy.linalg.lu_factor": "scipy.linalg.lu_factor(a)[0]",
     "scipy.linalg.lu_solve": "scipy.linalg.lu_solve((a, k), w)",
@@ -171,6 +178,7 @@ CALLS: dict[str, str] = {
     "scipy.integrate.romb": "scipy.integrate.romb(x)",
     "scipy.integrate.newton_cotes": "scipy.integrate.newton_cotes(3)[0] * c",
     "scipy.integrate.simpson": "scipy.integrate.simpson(x, np.cumsum(y))",
+    "scipy.integrate.cumulative_simpson": "scipy.integrate.cumulative_simpson(x, dx=0.5)",
     "scipy.integrate.cumulative_trapezoid": "scipy.integrate.cumulative_trapezoid(x, y)",
     "scipy.optimize.rosen": "scipy.optimize.rosen(x)",
     "scipy.optimize.linear_sum_assignment": "m[scipy.optimize.linear_sum_assignment(m)]",
@@ -182,6 +190,15 @@ CALLS: dict[str, str] = {
     "scipy.spatial.distance.braycurtis": "scipy.spatial.distance.braycurtis(x, y)",
     "scipy.spatial.distance.canberra": "scipy.spatial.distance.canberra(x, y)",
     "scipy.spatial.distance.chebyshev": "scipy.spatial.distance.chebyshev(x, y)",
+    "scipy.spatial.procrustes": "scipy.spatial.procrustes(n, n * n + m.T)[2]",
+    "scipy.spatial.transform.Rotation.from_rotvec":
+        "scipy.spatial.transform.Rotation.from_rotvec(x[:3]).as_quat()",
+    "scipy.spatial.transform.Rotation.apply":
+        "scipy.spatial.transform.Rotation.from_rotvec(x[:3]).apply(y[:3])",
+    "scipy.spatial.transform.Rotation.as_matrix":
+        "scipy.spatial.transform.Rotation.from_rotvec(x[:3]).as_matrix()",
+    "scipy.spatial.transform.Rotation.from_quat":
+        "scipy.spatial.transform.Rotation.from_quat(x[:4]).as_quat()",
     "scipy.spatial.distance.jensenshannon": "scipy.spatial.distance.jensenshannon(x, y)",
     "scipy.fft.rfft": "scipy.fft.rfft(x)",
     "scipy.fft.ifft": "scipy.fft.ifft(x)",

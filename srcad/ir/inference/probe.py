@@ -93,6 +93,21 @@ _OF_LINALG: dict[str, Type] = {
     **dict.fromkeys(("diagsvd", "leslie", "convolution_matrix"), NUMBER),
     **dict.fromkeys(("solve_toeplitz", "matmul_toeplitz", "solve_circulant"), NUMBER),
 }
+# How many results functions of `scipy.linalg` have, always or by the value of an option.
+_COUNTS = {
+    "orthogonal_procrustes": 2, "ldl": 3,
+    "eigvals_banded": 1, "cholesky_banded": 1, "cho_solve_banded": 1,
+}  # fmt: skip
+_COUNTS_BY_OPTION: dict[str, tuple[str, Any, dict[Any, int]]] = {
+    "eigh": ("eigvals_only", False, {True: 1, False: 2}),
+    "eig_banded": ("eigvals_only", False, {True: 1, False: 2}),
+    "svd": ("compute_uv", True, {True: 3, False: 1}),
+    "rq": ("mode", "full", {"full": 2, "economic": 2, "r": 1}),
+    "qr_multiply": ("pivoting", False, {True: 3, False: 2}),
+    "lu": ("permute_l", False, {True: 2, False: 3}),
+    "pinv": ("return_rank", False, {True: 2, False: 1}),
+    "pinvh": ("return_rank", False, {True: 2, False: 1}),
+}
 # Functions of `scipy.linalg` with one array as result, of float64 if the operands are.
 _REAL_OF_REAL = frozenset(
     ("solve", "inv", "solve_triangular", "cho_solve", "lu_solve", "cholesky", "expm",
@@ -120,6 +135,8 @@ def fallback(target: Any) -> Type:
         return Numeric(_ANY_COMPLEX, None, "array")
     if module.startswith("scipy."):
         return _of_scipy(module, target)
+    if module == "srcad.rules.scipy.rotations":
+        return Numeric(FLOAT.dtype, None, "any")  # of vectors of 3 and 4 entries only
     if any(target is f for f in _SEQUENCES):
         return OPAQUE
     if target is np.frompyfunc:
@@ -330,30 +347,16 @@ def _of_any_length(found: Type) -> Type:
 
 def _count_of_results(name: str, option: Callable[[str, Any], Any]) -> int | None:
     """Return how many results a function of `scipy.linalg` has, by its options."""
-    match name:
-        case "eigh":
-            only = option("eigvals_only", False)
-            counts = {True: 1, False: 2}
-        case "eig":
-            only = option("right", True) is True and option("left", False) is False
-            counts = {True: 2}
-        case "svd":
-            only, counts = option("compute_uv", True), {True: 3, False: 1}
-        case "orthogonal_procrustes":
-            only, counts = True, {True: 2}
-        case "rq":
-            only, counts = option("mode", "full") == "r", {True: 1, False: 2}
-        case "qr_multiply":
-            only, counts = option("pivoting", False), {True: 3, False: 2}
-        case "pinv" | "pinvh":
-            only, counts = option("return_rank", False), {True: 2, False: 1}
-        case "polar":
-            only, counts = True, {True: 2}
-        case "lu":
-            only, counts = option("permute_l", False), {True: 2, False: 3}
-        case _:
-            return None
-    return counts.get(only) if isinstance(only, bool) else None
+    if name in _COUNTS:
+        return _COUNTS[name]
+    if name == "eig":
+        alone = option("right", True) is True and option("left", False) is False
+        return 2 if alone else None
+    if name not in _COUNTS_BY_OPTION:
+        return None
+    which, default, counts = _COUNTS_BY_OPTION[name]
+    chosen = option(which, default)
+    return counts.get(chosen) if isinstance(chosen, bool | str) else None
 
 
 def fallback_by_options(target: Any, args: Args, kwargs: Kwargs) -> Type:

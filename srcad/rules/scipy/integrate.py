@@ -136,6 +136,82 @@ def alternating(a, b):
     return np.reshape(np.stack((a, b), -1), shape)
 
 
+# ------------------------------------------------------------------------ its running integral
+@adjoint(
+    integrate.cumulative_simpson, active=("y", "x", "dx", "initial"),
+    samples=lambda f, m, t, array, near: [
+        f(array(2, 5), dx=near(0.5, 2.0, 2, 1), initial=0.3), f(array(2)),
+        f(m, x=np.sort(array(3)), axis=0),
+        f(t, x=np.sort(array(2, 3, 4), 1), axis=1, initial=array(2, 1, 4)),
+        f(array(2), x=np.sort(array(2)))],
+)  # fmt: skip
+def cumulative_simpson(y_bar, integral, y, *, x=None, dx=1.0, axis=-1, initial=None):
+    """The integral over an interval is part of all later ones.
+
+    From the first on, every other interval has the parabola through its ends and the next point;
+    the others, and the last one, have that through their ends and the point before.  Source:
+    Cartwright (2017), *Simpson's rule cumulative integration with MS Excel and irregularly spaced
+    data*, equations 8 and 10.
+    """
+    if may_be_complex(y):
+        return REAL_ONLY, REAL_ONLY, REAL_ONLY, REAL_ONLY
+    bar, initial_bar = y_bar, None
+    if initial is not None:
+        bar = part(y_bar, 1, None, axis)
+        initial_bar = unbroadcast(np.sum(y_bar, axis=axis, keepdims=True), initial)
+    if np.shape(y)[axis] < 3:
+        if x is None:
+            bar = cumulative_trapezoid(bar, integral, y, x, 1.0, axis)[0]
+            return dx * bar, None, unbroadcast(y * bar, dx), initial_bar
+        bars = cumulative_trapezoid(bar, integral, y, x, dx, axis)
+        return bars[0], bars[1], None, initial_bar
+    g = np.flip(np.cumsum(np.flip(at_end(bar, axis), -1), -1), -1)
+    g, h = g[..., :-1] * every_other(np.shape(g)[-1]), g[..., 1:] * others(np.shape(g)[-1])
+    if x is None:
+        bar = filled(5 * g - h, 0, 2) + filled(8 * (g + h), 1, 1) + filled(5 * h - g, 2, 0)
+        bar = from_end(bar / 12, axis)
+        return dx * bar, None, unbroadcast(y * bar, dx), initial_bar
+    rows, widths = at_end(y, axis), np.diff(at_end(x, axis))
+    bar, widths_bar = outer_interval(g, rows, widths)
+    back, widths_back = outer_interval(h[..., ::-1], rows[..., ::-1], widths[..., ::-1])
+    widths_bar = unbroadcast(widths_bar + widths_back[..., ::-1], widths)
+    x_bar = backward(np.zeros_like(at_end(x, axis)[..., :1]), widths_bar, -1)
+    return from_end(bar + back[..., ::-1], axis), from_end(x_bar, axis), None, initial_bar
+
+
+@nondifferentiable
+def every_other(n):
+    """Which of `n` intervals, the last left out, have the parabola through the next point."""
+    return np.arange(n - 1) % 2 == 0
+
+
+@nondifferentiable
+def others(n):
+    """Which of `n` intervals, the first left out, have the parabola through the point before."""
+    places = np.arange(1, n)
+    return (places % 2 == 1) | (places == n - 1)
+
+
+def outer_interval(g, y, widths):
+    """The cotangents of samples and widths, `g` being those of the first of two intervals each.
+
+    With the widths ``h`` and ``k``, ``r = h / (h + k)`` and ``p = r * h / k`` its integral is
+    ``h / 6 * b``, where ``b = (3 - r) * y0 + (3 + p + r) * y1 - p * y2``.  The partials are
+    ``h r_h = -k r_k = r * (1 - r)`` and ``h p_h = -k p_k = p * (2 - r)``.
+    """
+    h, k = widths[..., :-1], widths[..., 1:]
+    r = h / (h + k)
+    p = r * h / k
+    y0, y1, y2 = y[..., :-2], y[..., 1:-1], y[..., 2:]
+    b = (3 - r) * y0 + (3 + p + r) * y1 - p * y2
+    share = g * h / 6
+    bar = (
+        filled(share * (3 - r), 0, 2) + filled(share * (3 + p + r), 1, 1) - filled(share * p, 2, 0)
+    )
+    slope = r * (1 - r) * (y1 - y0) + p * (2 - r) * (y1 - y2)
+    return bar, filled(g / 6 * (b + slope), 0, 1) - filled(share / k * slope, 1, 0)
+
+
 # ------------------------------------------------------------------------ points at one distance
 @nondifferentiable
 def simpson_weights(n, dtype):

@@ -5,8 +5,8 @@ import scipy
 from scipy import linalg
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
-from srcad.rules.declare import adjoint
-from srcad.rules.linalg import adjoined, cholesky_cotangent, transposed
+from srcad.rules.declare import adjoint, nondifferentiable
+from srcad.rules.linalg import adjoined, cholesky_cotangent, transposed, triangle
 from srcad.rules.scipy.linalg_systems import NUMBER, OVERWRITES, STACK, order_of_rows
 
 # Before SciPy 1.18 `cho_factor` left the entries of the matrix beside the factor.
@@ -141,3 +141,43 @@ def square_cotangent(lower, upper, lower_bar, upper_bar):
 def solved_from_right(a, upper):
     """``a @ inv(upper.T)``."""
     return transposed(linalg.solve_triangular(upper, transposed(a)))
+
+
+# ------------------------------------------------------------------------ LDL
+@adjoint(
+    linalg.ldl,
+    samples=lambda f, array: [
+        f(array(4, 4) + 4 * np.eye(4)), f(array(4, 4) * (1 - np.eye(4))),
+        f(array(5, 5), lower=False), f(array(4, 4) * (1 - np.eye(4)), False, False)],
+)  # fmt: skip
+def ldl(y_bar, y, A, lower=True, hermitian=True, overwrite_a=False, check_finite=True):
+    """The order of the rows and the sizes of the blocks are constant.
+
+    In that order ``A = l d l.T``, so ``l**-1 dA l**-T = p d + dd + d p.T`` with ``dl = l p``: the
+    blocks of the diagonal are those of `dd`, and `p` is zero there and beyond.
+    """
+    if overwrite_a:
+        return OVERWRITES
+    if np.ndim(A) != 2:
+        return STACK
+    if may_be_complex(A):
+        return REAL_ONLY
+    lu, d, perm = y
+    lu_bar, d_bar, _ = y_bar
+    factor = lu[perm]
+    same = same_block(d)
+    inner = 0.0 if d_bar is None else np.where(same, d_bar, 0.0)
+    if lu_bar is not None:
+        moved = linalg.solve(d, lu_bar[perm].T @ factor).T
+        inner = inner + np.where(same, 0.0, np.tril(moved) if lower else np.triu(moved))
+    left = linalg.solve_triangular(factor, inner, trans=1, lower=lower, unit_diagonal=True)
+    bar = linalg.solve_triangular(factor, left.T, trans=1, lower=lower, unit_diagonal=True).T
+    order = np.argsort(perm)
+    return triangle(bar[order][:, order], "L" if lower else "U")
+
+
+@nondifferentiable
+def same_block(d):
+    """Whether the row and the column of an entry belong to one block of 1 or 2 rows."""
+    block = np.cumsum(np.append(True, np.diagonal(d, -1) == 0)[: len(d)])
+    return block[:, None] == block
