@@ -3,6 +3,8 @@
 The formulas are those of the functions of `numpy.linalg`.
 """
 
+import inspect
+
 import numpy as np
 from scipy import linalg
 
@@ -107,20 +109,36 @@ def eig(
     return plain.eigvals(y_bar, y, a), None
 
 
-@adjoint(
+def of_eigvals(y_bar, y, a, b, overwrites, homogeneous):
+    if overwrites:
+        return OVERWRITES, OVERWRITES
+    if b is not None or homogeneous:
+        return PAIR, PAIR
+    return plain.eigvals(y_bar, y, a), None
+
+
+eigvals_row = adjoint(
     linalg.eigvals, active=("a", "b"),
     samples=lambda f, array, spd: [
         f(array(4, 4)), f(spd(3, 3) + array(3, 3) / 9), f(array(2, 3, 3))],
 )  # fmt: skip
-def eigvals(
-    y_bar, y, a, b=None, overwrite_a=False, *, check_finite=True, homogeneous_eigvals=False,
-):  # fmt: skip
-    """SciPy 1.18 put `overwrite_b` before the last two arguments: they are taken by name."""
-    if overwrite_a:
-        return OVERWRITES, OVERWRITES
-    if b is not None or homogeneous_eigvals:
-        return PAIR, PAIR
-    return plain.eigvals(y_bar, y, a), None
+
+if "overwrite_b" in inspect.signature(linalg.eigvals).parameters:
+
+    @eigvals_row
+    def eigvals(
+        y_bar, y, a, b=None, overwrite_a=False, overwrite_b=False, check_finite=True,
+        homogeneous_eigvals=False,
+    ):  # fmt: skip
+        return of_eigvals(y_bar, y, a, b, overwrite_a or overwrite_b, homogeneous_eigvals)
+
+else:  # before SciPy 1.18
+
+    @eigvals_row
+    def eigvals(
+        y_bar, y, a, b=None, overwrite_a=False, check_finite=True, homogeneous_eigvals=False
+    ):
+        return of_eigvals(y_bar, y, a, b, overwrite_a, homogeneous_eigvals)
 
 
 @adjoint(
