@@ -130,14 +130,16 @@ if "overwrite_b" in inspect.signature(linalg.eigvals).parameters:
         y_bar, y, a, b=None, overwrite_a=False, overwrite_b=False, check_finite=True,
         homogeneous_eigvals=False,
     ):  # fmt: skip
+        """As of `numpy.linalg.eigvals`."""
         return of_eigvals(y_bar, y, a, b, overwrite_a or overwrite_b, homogeneous_eigvals)
 
 else:  # before SciPy 1.18
 
     @eigvals_row
-    def eigvals(
+    def eigvals_of_older(
         y_bar, y, a, b=None, overwrite_a=False, check_finite=True, homogeneous_eigvals=False
     ):
+        """As of `numpy.linalg.eigvals`."""
         return of_eigvals(y_bar, y, a, b, overwrite_a, homogeneous_eigvals)
 
 
