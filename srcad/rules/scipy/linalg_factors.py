@@ -154,7 +154,8 @@ def ldl(y_bar, y, A, lower=True, hermitian=True, overwrite_a=False, check_finite
     """The order of the rows and the sizes of the blocks are constant.
 
     In that order ``A = l d l.T``, so ``l**-1 dA l**-T = p d + dd + d p.T`` with ``dl = l p``: the
-    blocks of the diagonal are those of `dd`, and `p` is zero there and beyond.
+    blocks of the diagonal are those of `dd`, and `p` is zero there and beyond.  With a zero pivot `l`
+    has no derivative.
     """
     if overwrite_a:
         return OVERWRITES
@@ -168,12 +169,17 @@ def ldl(y_bar, y, A, lower=True, hermitian=True, overwrite_a=False, check_finite
     same = same_block(d)
     inner = 0.0 if d_bar is None else np.where(same, d_bar, 0.0)
     if lu_bar is not None:
-        moved = linalg.solve(d, lu_bar[perm].T @ factor).T
+        pivots = np.where(zero_pivots(d), np.nan, d)
+        moved = transposed(np.linalg.solve(pivots, transposed(transposed(factor) @ lu_bar[perm])))
         inner = inner + np.where(same, 0.0, np.tril(moved) if lower else np.triu(moved))
-    left = linalg.solve_triangular(factor, inner, trans=1, lower=lower, unit_diagonal=True)
-    bar = linalg.solve_triangular(factor, left.T, trans=1, lower=lower, unit_diagonal=True).T
+    left = linalg.solve_triangular(
+        factor, inner, trans=1, lower=lower, unit_diagonal=True, check_finite=False
+    )
+    bar = linalg.solve_triangular(
+        factor, transposed(left), trans=1, lower=lower, unit_diagonal=True, check_finite=False
+    )
     order = np.argsort(perm)
-    return triangle(bar[order][:, order], "L" if lower else "U")
+    return triangle(transposed(bar)[order][:, order], "L" if lower else "U")
 
 
 @nondifferentiable
@@ -181,3 +187,12 @@ def same_block(d):
     """Whether the row and the column of an entry belong to one block of 1 or 2 rows."""
     block = np.cumsum(np.append(True, np.diagonal(d, -1) == 0)[: len(d)])
     return block[:, None] == block
+
+
+@nondifferentiable
+def zero_pivots(d):
+    """Where the diagonal is zero and the block has one row."""
+    block = np.diagonal(d) == 0
+    block[:-1] &= np.diagonal(d, -1) == 0
+    block[1:] &= np.diagonal(d, -1) == 0
+    return np.diag(block)
