@@ -90,6 +90,12 @@ def sign(x: float) -> float:
     return -1.0 if x < 0.0 else x - x
 
 
+def logistic(x: Any) -> Any:
+    """Return ``1 / (1 + exp(-x))`` of a number or an array, without overflow."""
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1.0, e) / (1.0 + e)
+
+
 def sorted_positions(keys: Any, reverse: Any = False) -> list[int]:
     """Return the positions of keys in the order that ``sorted`` gives them."""
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)

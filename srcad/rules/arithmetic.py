@@ -9,7 +9,7 @@ from srcad.rules.conjugates import ORDER, may_be_complex
 from srcad.rules.declare import adjoint, derivative
 from srcad.rules.registry import is_known, static
 from srcad.rules.row import NO_PARTIAL
-from srcad.runtime import sign, unbroadcast
+from srcad.runtime import logistic, sign, unbroadcast
 
 
 @derivative(operator.add, np.add, samples=(-2, 2))
@@ -219,7 +219,12 @@ def ldexp(a, n):
 def logaddexp(a, b):
     both = (a == b) & np.isinf(a)
     d = np.where(both, 0.0, a - b)
-    return np.exp(-np.logaddexp(0.0, -d)), np.exp(-np.logaddexp(0.0, d))
+    return logistic(d), logistic(-d)
+
+
+@derivative(logistic, samples=(-3, 3))
+def logistic_rule(x, *, y):
+    return y * logistic(-x)
 
 
 @derivative(np.logaddexp2, samples=(-2, 2), kinks={(-math.inf, -math.inf): (0.5, 0.5)})

@@ -59,7 +59,7 @@ FUNCTIONS: dict[Any, str] = {
     math.acosh: "math.acosh", np.arctanh: "math.atanh", math.atanh: "math.atanh",
     np.sqrt: "np.sqrt", math.sqrt: "np.sqrt", math.erf: "erf",
     np.floor: "np.floor", np.ceil: "np.ceil", np.trunc: "np.trunc", np.rint: "np.rint",
-    np.sign: "sign", runtime.sign: "sign",
+    np.sign: "sign", runtime.sign: "sign", runtime.logistic: "expit",
 }  # fmt: skip
 PAIRS: dict[Any, str] = {
     np.maximum: "maximum", np.minimum: "minimum", np.fmax: "fmax", np.fmin: "fmin",
