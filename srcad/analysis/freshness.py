@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterable
 
@@ -34,6 +35,7 @@ from srcad.runtime import copy_in_order_of, deep_copy
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.structures import ListOf, TupleOf
 
+_NONE = Const(None)
 _COPIES = frozenset({deep_copy, copy_in_order_of})
 
 
@@ -68,7 +70,7 @@ def fresh_results(function: Function, own: Iterable[int], *, writable: bool = Tr
             seen += [v for v in values_in(atom) if has_storage(v)]
     if not writable:
         found.rigid = set()
-    fresh = _Fresh(found, builders, _ordering(function), seen, _Items(function))
+    fresh = _Fresh(found, builders, _ordering(function), seen, _Items(function), _slices(function))
     results = [
         fresh.atom(atom) if k in positions else atom
         for k, atom in enumerate(function.block.results)
@@ -78,6 +80,17 @@ def fresh_results(function: Function, own: Iterable[int], *, writable: bool = Tr
     ops = [op for op in function.block.ops if op not in fresh.replaced]
     block = replace(function.block, ops=(*ops, *fresh.ops), results=tuple(results))
     return replace(function, block=block)
+
+
+def _slices(function: Function) -> dict[Value, tuple[Arg, Display]]:
+    """Return the arrays and slices of ``x[a:b]`` along the first axis, by their results."""
+    calls = (op for op in function.block.ops if isinstance(op, Call))
+    found = ((op.result, op.args) for op in calls if op.target is operator.getitem)
+    return {
+        result: (args[0], args[1])
+        for result, args in found
+        if isinstance(args[1], Display) and args[1].kind == "slice" and args[1].items[2] == _NONE
+    }
 
 
 def _ordering(function: Function) -> dict[Value, Call]:
@@ -111,6 +124,7 @@ class _Fresh:
     ordering: dict[Value, Call]
     seen: list[Value]
     items: _Items
+    slices: dict[Value, tuple[Arg, Display]]
     ops: list[Op] = field(default_factory=list)
     replaced: set[Op] = field(default_factory=set)
 
@@ -151,7 +165,16 @@ class _Fresh:
             storages.add(self.sharing.parts(value))
         if not storages.isdisjoint(self.sharing.foreign) or value in self.sharing.rigid:
             return True
-        return any(self.sharing.shares(node, other) for node in storages for other in self.seen)
+        others = [one for one in self.seen if not self._are_adjacent(value, one)]
+        return any(self.sharing.shares(node, other) for node in storages for other in others)
+
+    def _are_adjacent(self, one: Value, other: Value) -> bool:
+        """Return True for ``x[a:b]`` and ``x[b:c]``, which have no entry in common."""
+        first, second = self.slices.get(one), self.slices.get(other)
+        if first is None or second is None or first[0] != second[0]:
+            return False
+        (start, stop), (start_, stop_) = first[1].items[:2], second[1].items[:2]
+        return (stop == start_ and stop != _NONE) or (stop_ == start and start != _NONE)
 
     def _rebuilt(self, atom: Value, builder: Call) -> Atom:
         before = len(self.ops)
