@@ -213,13 +213,11 @@ def lowered(
     guard_paths(state)
     atom = Const(None) if result is None else result
     block = Block((), tuple(state.builder.ops), (atom,))
-    used = set(block.free)
-    captures = tuple(c for c in state.captures if c.value in used)  # not defaults that were given
-    made = Function(name, (*params, *(c.value for c in captures)), block, where)
+    made = Function(name, (*params, *(c.value for c in state.captures)), block, where)
     written = frozenset(written_parameters(state))
     return Lowered(
         made,
-        captures,
+        tuple(state.captures),
         tuple(state.guards),
         frozenset(state.active),
         result is None,

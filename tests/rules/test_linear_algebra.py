@@ -165,3 +165,26 @@ def test_pair_of_computed_and_constant_matrix():
 
     v = np.array([0.3, 0.8, -0.6, 1.2])
     assert np.isclose(gradient @ v, slope(lowest, V + 3.0, v))
+
+
+def power_with_phase(a, e):
+    return np.sum(np.abs(linalg.fractional_matrix_power(a, 0.3) - e) ** 2)
+
+
+def log_with_phase(a, e):
+    return np.sum(np.abs(linalg.logm(a) - e) ** 2)
+
+
+@pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
+@pytest.mark.parametrize("f", [power_with_phase, log_with_phase])
+def test_gradient_of_function_with_cut_at_negative_eigenvalues(f, rng):
+    gradient = srcad.grad(f)
+    for _ in range(12):
+        v = np.eye(5) + rng.normal(size=(5, 5)) / 3
+        a = v @ np.diag(rng.uniform(0.5, 3.0, 5) * rng.choice([-1.0, 1.0], 5)) @ np.linalg.inv(v)
+        e = rng.normal(size=(5, 5)) + 1j * rng.normal(size=(5, 5))
+        direction = rng.normal(size=(5, 5))
+
+        found = np.sum(gradient(a, e) * direction)
+
+        assert np.isclose(found, slope(lambda x, e=e: f(x, e), a, direction), rtol=1e-4, atol=1e-3)

@@ -6,8 +6,9 @@ Small or large, a function is read into its caller; one that calls itself become
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -46,14 +47,15 @@ TRUSTED_PREFIX = "srcad."
 class Callee:
     """A function about to be read: its tree, its surroundings, its defaults.
 
+    A default is read, and what it is is assumed, only where no argument is given.
     `around` has the names that a local function holds of functions that have returned, `parts`
     are all things that it holds.
     """
 
     node: ast.FunctionDef | ast.Lambda
     frame: Frame
-    defaults: tuple[AbstractValue, ...] = ()
-    kw_defaults: dict[str, AbstractValue] = field(default_factory=dict)
+    defaults: tuple[Callable[[], AbstractValue], ...] = ()
+    kw_defaults: dict[str, Callable[[], AbstractValue]] = field(default_factory=dict)
     key: Any = None
     around: Frame | None = None
     parts: tuple[AbstractValue, ...] = ()
@@ -90,14 +92,14 @@ def callee_of(state: Machine, function: FunctionType, path: Path | None) -> Call
         trusted=trusted,
         node=node,
     )
-    defaults = tuple(
-        value_of_object(state, value, None if path is None else (*path, ("default", k)))
-        for k, value in enumerate(function.__defaults__ or ())
-    )
-    kw_defaults = {
-        name: value_of_object(state, value, None if path is None else (*path, ("kwdefault", name)))
-        for name, value in (function.__kwdefaults__ or {}).items()
-    }
+
+    def default(value: Any, *step: Any) -> Callable[[], AbstractValue]:
+        return partial(value_of_object, state, value, None if path is None else (*path, step))
+
+    given = function.__defaults__ or ()
+    defaults = tuple(default(value, "default", k) for k, value in enumerate(given))
+    named = (function.__kwdefaults__ or {}).items()
+    kw_defaults = {name: default(value, "kwdefault", name) for name, value in named}
     key = id(function.__code__), id(function.__globals__), *map(id, cells.values())
     return Callee(node, frame, defaults, kw_defaults, key)
 
@@ -155,16 +157,24 @@ def callee_of_value(state: Machine, box: FunctionValue) -> Callee:
         borrowed=box.borrowed,
     )
     names = [a.arg for a in box.node.args.kwonlyargs]
-    kw_defaults = {n: d for n, d in zip(names, box.kw_defaults, strict=True) if d is not None}
+    kw_defaults: dict[str, Callable[[], AbstractValue]] = {
+        name: partial(_same, default)
+        for name, default in zip(names, box.kw_defaults, strict=True)
+        if default is not None
+    }
     return Callee(
         box.node,
         frame,
-        box.defaults,
+        tuple(partial(_same, default) for default in box.defaults),
         kw_defaults,
         box.node,
         None if outer is box.frame else outer,
         components(box),
     )
+
+
+def _same(box: AbstractValue) -> AbstractValue:
+    return box
 
 
 # ------------------------------------------------------------------------------ binding
@@ -182,10 +192,11 @@ def bind_parameters(
     positional = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
     bound = _bound_by_position(state, callee, positional, args)
     _bind_keywords(state, callee, bound, kwargs)
-    for name, box in zip(positional[::-1], callee.defaults[::-1], strict=False):
-        bound.setdefault(name, box)
-    for name, box in callee.kw_defaults.items():
-        bound.setdefault(name, box)
+    defaults = dict(zip(positional[::-1], callee.defaults[::-1], strict=False))
+    defaults.update(callee.kw_defaults)
+    for name, default in defaults.items():
+        if name not in bound:
+            bound[name] = default()
     missing = [n for n in (*positional, *(a.arg for a in parameters.kwonlyargs)) if n not in bound]
     if missing:
         message = f"{callee.frame.name}() missing required arguments: {', '.join(missing)}"

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
-from srcad.rules.declare import adjoint
+from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.linalg import adjoined, transposed
 from srcad.rules.row import NoPartial
 
@@ -103,10 +103,26 @@ def signm(y_bar, y, A):
     return corner(linalg.signm(blocks(adjoined(A), y_bar)))
 
 
+@nondifferentiable
+def turn_from_cut(A):
+    """A number ``u`` of modulus 1 such that ``u A`` has no eigenvalue at a negative number.
+
+    For a double eigenvalue there, rounding would decide on which side of the branch cut each copy
+    lies.  `u` turns by half of what the eigenvalues leave free on the other side of the cut, so
+    that ``log(u A) = log(u) + log(A)``.
+    """
+    angles = np.angle(np.linalg.eigvals(A))
+    return complex(np.exp(-0.5j * min(np.pi + np.min(angles, initial=0.0), 2.0)))
+
+
 @adjoint(linalg.logm, samples=lambda f, square, spd: [f(square(3)), f(spd(2, 2, 2))])
 def logm(y_bar, y, A):
     """Of real matrices, too, the result may be complex; see `fractional_matrix_power`."""
-    return conj(corner(linalg.logm(blocks(transposed(A), conj(y_bar)))))
+    a, g = transposed(A), conj(y_bar)
+    if may_be_complex(y):
+        u = turn_from_cut(A)
+        a, g = u * a, u * g
+    return conj(corner(linalg.logm(blocks(a, g))))
 
 
 @adjoint(linalg.sqrtm, samples=lambda f, square, spd: [f(square(3)), f(spd(2, 2, 2))])
@@ -125,7 +141,12 @@ def fractional_matrix_power(y_bar, y, A, t):
     The transpose and not the adjoint: at a negative eigenvalue the power is not the conjugate of
     that at the conjugate.
     """
-    A_bar = corner(linalg.fractional_matrix_power(blocks(transposed(A), conj(y_bar)), t))
+    a, g = transposed(A), conj(y_bar)
+    scale = 1.0
+    if may_be_complex(y):
+        u = turn_from_cut(A)
+        a, g, scale = u * a, u * g, u**-t
+    A_bar = scale * corner(linalg.fractional_matrix_power(blocks(a, g), t))
     return conj(A_bar), np.sum(y_bar * conj(linalg.logm(A) @ y))
 
 

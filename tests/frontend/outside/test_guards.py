@@ -500,3 +500,53 @@ def with_wrong_constants(x):
 )
 def test_external_lookup_error_raised_only_when_reached(f: Callable[..., Any]) -> None:
     assert_gradient(gradient, f, X)
+
+
+OPTIONS: dict[str, Any] = {}
+AXES: tuple[int, ...] = ()
+NAMES: list[str] = []
+
+
+def with_options(x):
+    return np.sum(np.sum(x, **OPTIONS) ** 2)
+
+
+def with_axes(x):
+    return np.sum(np.sum(x, *AXES) ** 2)
+
+
+def with_default(x, axis=None):
+    return np.sum(np.sum(x, axis) ** 2)
+
+
+def with_options_of_own(x):
+    return with_default(x, **OPTIONS)
+
+
+def with_count(x):
+    return np.sum(x) * (1 + len(NAMES)) + (np.sum(x**2) if NAMES else 0.0)
+
+
+@pytest.mark.parametrize("f", [with_options, with_axes, with_options_of_own, with_count])
+def test_empty_container_outside_replaced_by_another(f, monkeypatch):
+    x = np.arange(6.0).reshape(2, 3) + 0.5
+    assert_gradient(gradient, f, x)
+
+    monkeypatch.setitem(f.__globals__, "OPTIONS", {"axis": 0})
+    monkeypatch.setitem(f.__globals__, "AXES", (0,))
+    monkeypatch.setitem(f.__globals__, "NAMES", ["a"])
+
+    assert_gradient(gradient, f, x)
+
+
+def test_default_that_is_given_is_no_input():
+    def scaled(x, scale=np.ones(2)):  # noqa: B008
+        return np.sum(scale * x)
+
+    def f(x):
+        return scaled(x, 3.0)
+
+    g = grad(f)
+
+    assert np.array_equal(g(X), [3.0, 3.0])
+    assert "def grad_f(x):" in g.source
