@@ -12,7 +12,7 @@ import operator
 from collections.abc import Iterator
 
 from srcad.backends.python.naming.liveness import is_nested, live_segments, visible_lists
-from srcad.backends.python.naming.names import fresh, parameter_name
+from srcad.backends.python.naming.names import fresh, is_written_alone, parameter_name
 from srcad.backends.python.plan.expressions import Nesting
 from srcad.backends.python.plan.statements import Attempt, Copy, Do, Loop, Statement
 from srcad.backends.python.plan.uses import Uses, collected_atom
@@ -56,7 +56,7 @@ def derived_name(op: Call, nesting: Nesting) -> str:
         argument = nesting.resolve(op.args[0])
         if isinstance(argument, Value) and argument.hint and argument not in nesting.nested:
             return f"{name}_{argument.hint}"
-    return name if name not in _BUILTIN else f"{name}_value"
+    return f"{name}_value" if is_written_alone(op.target, name) else name
 
 
 def _is_length(op: Call) -> bool:
@@ -64,9 +64,6 @@ def _is_length(op: Call) -> bool:
     type_ = op.result.type
     is_int = isinstance(type_, Numeric) and type_.form == "python" and type_.kind == "i"
     return is_int and isinstance(type_, Numeric) and type_.value is not None
-
-
-_BUILTIN = frozenset({"abs", "sum", "min", "max", "float", "int", "bool", "round", "list", "tuple"})
 
 
 _TRIES = 4

@@ -131,6 +131,14 @@ class Globals:
         return node
 
 
+def is_written_alone(value: Any, name: str) -> bool:
+    """Return True if a function is written by its name alone, not as ``np.exp`` or ``math.exp``."""
+    modules = (np, math, *(getattr(np, submodule) for submodule in _NUMPY_SUBMODULES))
+    if any(getattr(module, name, None) is value for module in modules):
+        return False
+    return getattr(value, "__module__", None) != "cmath" and not hasattr(value, "__self__")
+
+
 def owner_name(method: Any) -> str:
     """Return ``norm`` for the method ``scipy.stats.norm.logpdf``."""
     return registry.qualified_name(method).split(".")[-2]
