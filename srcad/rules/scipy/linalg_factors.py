@@ -154,8 +154,8 @@ def ldl(y_bar, y, A, lower=True, hermitian=True, overwrite_a=False, check_finite
     """The order of the rows and the sizes of the blocks are constant.
 
     In that order ``A = l d l.T``, so ``l**-1 dA l**-T = p d + dd + d p.T`` with ``dl = l p``: the
-    blocks of the diagonal are those of `dd`, and `p` is zero there and beyond.  With a zero pivot `l`
-    has no derivative.
+    blocks of the diagonal are those of `dd`, and `p` is zero there and beyond.  With a zero pivot
+    `l` has no derivative.
     """
     if overwrite_a:
         return OVERWRITES
