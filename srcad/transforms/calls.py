@@ -29,16 +29,16 @@ from srcad.transforms.refusals import (
     unwritten,
 )
 from srcad.transforms.structure import ADJOINTS, undo_getitem
-from srcad.transforms.sweep import Inline, Path, type_at
+from srcad.transforms.sweep import Inline, Path, is_for_complex, type_at
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one, same
 from srcad.types.structures import OPAQUE, ListOf, TupleOf
 
 # Memoization of rules: the calls of the first use are the template of the next.
 #
-# What an elementwise rule writes depends only on the kinds of its operands and on its constants,
-# so the calls of its first use serve as a template for the next. Only shipped rules: they do not
-# change.
+# What an elementwise rule writes depends only on the kinds of its operands, on its constants, and
+# on whether numbers of unknown dtype may be complex, so the calls of its first use serve as a
+# template for the next. Only shipped rules: they do not change.
 
 _MOST = 1024
 
@@ -63,6 +63,7 @@ def write_rule(
     key = _key(rule, args, keywords)
     if key is None:
         return inline(builder, rule.function, args, keywords)
+    key = (is_for_complex(inline), *key)
     given = tuple(a for a in (*args, *keywords.values()) if isinstance(a, Value))
     known = _templates.get(key)
     if known is not None:

@@ -73,7 +73,7 @@ class Sweep:
     all_real: bool = True
 
     def __post_init__(self) -> None:
-        self.all_real = not _is_for_complex(self.inline) and not may_be_complex(
+        self.all_real = not is_for_complex(self.inline) and not may_be_complex(
             self.primal, self.facts
         )
         if not self.all_real:  # so are the functions that it calls
@@ -133,7 +133,7 @@ def _refuse_unknown_steps(facts: Facts, op: Call) -> None:
         )
 
 
-def _is_for_complex(inline: Inline) -> bool:
+def is_for_complex(inline: Inline) -> bool:
     """Return True if what writes a rule's formula was told that there are complex numbers."""
     return isinstance(inline, partial) and inline.keywords.get("all_real") is False
 

@@ -188,3 +188,13 @@ def test_gradient_of_function_with_cut_at_negative_eigenvalues(f, rng):
         found = np.sum(gradient(a, e) * direction)
 
         assert np.isclose(found, slope(lambda x, e=e: f(x, e), a, direction), rtol=1e-4, atol=1e-3)
+
+
+def test_rule_of_unknown_dtype_written_for_real_numbers_before():
+    def real(x):
+        y = np.array([x[0, 0], 2]) if x[0, 0] > 0 else 3
+        return np.sum(np.abs(y))
+
+    srcad.grad(real)(A)
+
+    test_real_gradient_where_results_are_complex(power)
