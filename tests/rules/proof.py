@@ -113,8 +113,8 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.imag/elements/0-d float32/forward",
     ),
     "SciPy integrates two samples of float32 in float32, and more of them in float64": (
-        "scipy.integrate.cumulative_simpson/1/float32/forward",
-        "scipy.integrate.cumulative_simpson/1/float32, size 1, first axis/forward",
+        "cumulative_simpson/1/float32/forward",
+        "cumulative_simpson/1/float32, size 1, first axis/forward",
     ),
     "the built-in max of an empty or 0-d array raises IndexError": (
         "max/3/size 0, first axis/error",

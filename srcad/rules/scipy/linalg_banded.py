@@ -78,7 +78,7 @@ def reversed_columns(factor, factor_bar):
         below = factor[1:, j]
         below_bar = (factor_bar[1:, j] - later[:u, :u] @ below) / factor[0, j]
         both = (factor_bar[0, j] - below @ below_bar) / factor[0, j]
-        later[1:, 1:] = later[:u, :u].copy()
+        later[1:, 1:] = np.copy(later[:u, :u])
         later[0, 1:] = below_bar
         later[1:, 0] = below_bar
         later[0, 0] = both

@@ -230,8 +230,7 @@ def matrix_cotangent(y_bar, quat):
 @adjoint(
     rotated, active=("quat", "vectors"),
     samples=lambda f, v, array: [
-        f(v, array(3), False), f(array(2, 4), array(3), True), f(v, array(2, 3), False),
-        f(array(2, 4), array(2, 3), False), f(array(2, 4), array(1, 3), False)],
+        f(v, array(3), False), f(array(2, 4), array(3), True), f(v, array(2, 3), False)],
 )  # fmt: skip
 def rotated_rule(y_bar, y, quat, vectors, inverse):
     """``R.T y_bar``; the cotangent of ``R`` is ``outer(y_bar, vectors)``."""

@@ -291,6 +291,7 @@ def test_the_language_of_this_version_is_supported(name: str, tmp_path: Path) ->
     assert supported_or_refused(module) == "supported"
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape")
 @pytest.mark.parametrize("name", WRITES)
 def test_write_correct_or_rejected(name: str, tmp_path: Path) -> None:
     module = module_of(WRITES[name], tmp_path, "write_" + re.sub(r"\W", "_", name))

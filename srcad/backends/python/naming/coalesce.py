@@ -56,7 +56,8 @@ def derived_name(op: Call, nesting: Nesting) -> str:
         argument = nesting.resolve(op.args[0])
         if isinstance(argument, Value) and argument.hint and argument not in nesting.nested:
             return f"{name}_{argument.hint}"
-    return f"{name}_value" if is_written_alone(op.target, name) else name
+    hides = name in _BUILTIN or is_written_alone(op.target, name)
+    return f"{name}_value" if hides else name
 
 
 def _is_length(op: Call) -> bool:
@@ -64,6 +65,9 @@ def _is_length(op: Call) -> bool:
     type_ = op.result.type
     is_int = isinstance(type_, Numeric) and type_.form == "python" and type_.kind == "i"
     return is_int and isinstance(type_, Numeric) and type_.value is not None
+
+
+_BUILTIN = frozenset({"abs", "sum", "min", "max", "float", "int", "bool", "round", "list", "tuple"})
 
 
 _TRIES = 4

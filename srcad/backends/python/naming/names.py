@@ -13,7 +13,7 @@ import numpy as np
 
 from srcad.ir.core import Routine
 from srcad.rules import registry
-from srcad.startup.identifiers import identifier, is_name
+from srcad.startup.identifiers import identifier, is_name, module_of
 from srcad.startup.records import dataclass, field
 
 _NUMPY_SUBMODULES = ("linalg", "fft", "random")
@@ -132,11 +132,13 @@ class Globals:
 
 
 def is_written_alone(value: Any, name: str) -> bool:
-    """Return True if a function is written by its name alone, not as ``np.exp`` or ``math.exp``."""
+    """Return True if a function is written by its name alone, not as ``np.exp`` or ``a + b``."""
+    if module_of(value).startswith(("_operator", "cmath", "srcad.ir.")):
+        return False
     modules = (np, math, *(getattr(np, submodule) for submodule in _NUMPY_SUBMODULES))
     if any(getattr(module, name, None) is value for module in modules):
         return False
-    return getattr(value, "__module__", None) != "cmath" and not hasattr(value, "__self__")
+    return not hasattr(value, "__self__")
 
 
 def owner_name(method: Any) -> str:
