@@ -12,7 +12,7 @@ import operator
 from collections.abc import Iterator
 
 from srcad.backends.python.naming.liveness import is_nested, live_segments, visible_lists
-from srcad.backends.python.naming.names import fresh, is_written_alone, parameter_name
+from srcad.backends.python.naming.names import fresh, parameter_name
 from srcad.backends.python.plan.expressions import Nesting
 from srcad.backends.python.plan.statements import Attempt, Copy, Do, Loop, Statement
 from srcad.backends.python.plan.uses import Uses, collected_atom
@@ -56,8 +56,7 @@ def derived_name(op: Call, nesting: Nesting) -> str:
         argument = nesting.resolve(op.args[0])
         if isinstance(argument, Value) and argument.hint and argument not in nesting.nested:
             return f"{name}_{argument.hint}"
-    hides = name in _BUILTIN or is_written_alone(op.target, name)
-    return f"{name}_value" if hides else name
+    return name if name not in _BUILTIN else f"{name}_value"
 
 
 def _is_length(op: Call) -> bool:

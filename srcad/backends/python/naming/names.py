@@ -13,7 +13,7 @@ import numpy as np
 
 from srcad.ir.core import Routine
 from srcad.rules import registry
-from srcad.startup.identifiers import identifier, is_name, module_of
+from srcad.startup.identifiers import identifier, is_name
 from srcad.startup.records import dataclass, field
 
 _NUMPY_SUBMODULES = ("linalg", "fft", "random")
@@ -129,16 +129,6 @@ class Globals:
         for part in path:
             node = attribute(node, part)
         return node
-
-
-def is_written_alone(value: Any, name: str) -> bool:
-    """Return True if a function is written by its name alone, not as ``np.exp`` or ``a + b``."""
-    if module_of(value).startswith(("_operator", "cmath", "srcad.ir.")):
-        return False
-    modules = (np, math, *(getattr(np, submodule) for submodule in _NUMPY_SUBMODULES))
-    if any(getattr(module, name, None) is value for module in modules):
-        return False
-    return not hasattr(value, "__self__")
 
 
 def owner_name(method: Any) -> str:
