@@ -34,6 +34,7 @@ _DECIDING_OF_SCIPY: dict[tuple[str, str], dict[str, int | None]] = {
     ("_decomp_qr", "qr"): {"mode": 3, "pivoting": 4},
     ("_decomp_lu", "lu"): {"permute_l": 1, "p_indices": 4},
     ("_decomp", "eigh"): {"eigvals_only": None},
+    ("_decomp", "eig_banded"): {"eigvals_only": 2},
     ("_basic", "pinv"): {"return_rank": None},
     ("_basic", "pinvh"): {"return_rank": 4},
     ("_expm_frechet", "expm_frechet"): {"compute_expm": 3},

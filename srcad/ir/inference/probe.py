@@ -89,7 +89,7 @@ _OF_LINALG: dict[str, Type] = {
     "lstsq": _LSTSQ,
     **dict.fromkeys(("sqrtm", "logm", "signm", "fractional_matrix_power"), NUMBER),
     **dict.fromkeys(("solve", "inv", "solve_triangular", "cho_solve", "lu_solve"), NUMBER),
-    **dict.fromkeys(("det", "cholesky", "norm", "expm", "solve_banded"), NUMBER),
+    **dict.fromkeys(("det", "cholesky", "norm", "expm", "solve_banded", "solveh_banded"), NUMBER),
     **dict.fromkeys(("diagsvd", "leslie", "convolution_matrix"), NUMBER),
     **dict.fromkeys(("solve_toeplitz", "matmul_toeplitz", "solve_circulant"), NUMBER),
 }
