@@ -34,7 +34,7 @@ DECIDING = {
     (np.meshgrid, "indexing"), (linalg.svd, 1), (linalg.svd, "full_matrices"),
     (linalg.svd, "compute_uv"), (linalg.qr, "mode"), (linalg.qr, "pivoting"), (linalg.lu, 1),
     (linalg.lu, "permute_l"), (linalg.lu, "p_indices"), (linalg.eigh, "eigvals_only"),
-    (linalg.eig_banded, "eigvals_only"),
+    (linalg.eig_banded, "eigvals_only"), (linalg.eig_banded, 2),
     (linalg.pinv, "return_rank"), (linalg.pinvh, "return_rank"),
     (linalg.expm_frechet, "compute_expm"),
     (np.average, 3), (np.average, "returned"), (np.gradient, "axis"),
