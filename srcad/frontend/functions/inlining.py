@@ -47,7 +47,7 @@ TRUSTED_PREFIX = "srcad."
 class Callee:
     """A function about to be read: its tree, its surroundings, its defaults.
 
-    A default is read, and what it is is assumed, only where no argument is given.
+    A default value is read, and guarded, only where no argument is given.
     `around` has the names that a local function holds of functions that have returned, `parts`
     are all things that it holds.
     """

@@ -83,15 +83,20 @@ _ANY_COMPLEX = np.dtype(complex)
 
 _PAIR = TupleOf((NUMBER, NUMBER))
 _LSTSQ = TupleOf((NUMBER, NUMBER, NUMBER, NUMBER))
+# Functions of `scipy.linalg` with one array as result, of float64 if the operands are.
+_REAL_OF_REAL = frozenset(
+    ("solve", "inv", "solve_triangular", "cho_solve", "lu_solve", "cholesky", "expm",
+     "solve_banded", "solveh_banded", "solve_toeplitz", "matmul_toeplitz", "solve_circulant",
+     "solve_sylvester", "solve_continuous_lyapunov", "solve_discrete_lyapunov",
+     "solve_continuous_are", "solve_discrete_are")
+)  # fmt: skip
 # The results of functions of `scipy.linalg` that raise for stand-ins, or are not run on them.
 _OF_LINALG: dict[str, Type] = {
     **dict.fromkeys(("cho_factor", "lu_factor"), _PAIR),
     "lstsq": _LSTSQ,
     **dict.fromkeys(("sqrtm", "logm", "signm", "fractional_matrix_power"), NUMBER),
-    **dict.fromkeys(("solve", "inv", "solve_triangular", "cho_solve", "lu_solve"), NUMBER),
-    **dict.fromkeys(("det", "cholesky", "norm", "expm", "solve_banded", "solveh_banded"), NUMBER),
-    **dict.fromkeys(("diagsvd", "leslie", "convolution_matrix"), NUMBER),
-    **dict.fromkeys(("solve_toeplitz", "matmul_toeplitz", "solve_circulant"), NUMBER),
+    **dict.fromkeys(_REAL_OF_REAL, NUMBER),
+    **dict.fromkeys(("det", "norm", "diagsvd", "leslie", "convolution_matrix"), NUMBER),
 }
 # How many results functions of `scipy.linalg` have, always or by the value of an option.
 _COUNTS = {
@@ -108,13 +113,6 @@ _COUNTS_BY_OPTION: dict[str, tuple[str, Any, dict[Any, int]]] = {
     "pinv": ("return_rank", False, {True: 2, False: 1}),
     "pinvh": ("return_rank", False, {True: 2, False: 1}),
 }
-# Functions of `scipy.linalg` with one array as result, of float64 if the operands are.
-_REAL_OF_REAL = frozenset(
-    ("solve", "inv", "solve_triangular", "cho_solve", "lu_solve", "cholesky", "expm",
-     "solve_banded", "solve_toeplitz", "matmul_toeplitz", "solve_circulant", "solve_sylvester",
-     "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_continuous_are",
-     "solve_discrete_are")
-)  # fmt: skip
 # The parts of SciPy in which functions with a rule have one result.
 _OF_ONE_RESULT = ("scipy.fft.", "scipy.integrate.", "scipy.optimize.", "scipy.spatial.")
 

@@ -105,11 +105,11 @@ def signm(y_bar, y, A):
 
 @nondifferentiable
 def turn_from_cut(A):
-    """A number ``u`` of modulus 1 such that ``u A`` has no eigenvalue at a negative number.
+    """A number ``u`` of modulus 1 such that ``u A`` has no negative eigenvalue, for a real `A`.
 
-    For a double eigenvalue there, rounding would decide on which side of the branch cut each copy
-    lies.  `u` turns by half of what the eigenvalues leave free on the other side of the cut, so
-    that ``log(u A) = log(u) + log(A)``.
+    The block matrix has each eigenvalue twice, and of a negative one rounding would decide on which
+    side of the branch cut each copy lies.  No eigenvalue crosses the cut by the multiplication, so
+    ``log(u A) = log(u) + log(A)``.
     """
     angles = np.angle(np.linalg.eigvals(A))
     return complex(np.exp(-0.5j * min(np.pi + np.min(angles, initial=0.0), 2.0)))
