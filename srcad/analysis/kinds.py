@@ -23,8 +23,8 @@ from srcad.ir.core import (
     carried_outputs,
     walk,
 )
-from srcad.ir.library_operations import is_elementwise, is_real_or_complex
-from srcad.rules.registry import lookup
+from srcad.ir.library_operations import is_elementwise
+from srcad.rules.registry import declared_result, lookup
 from srcad.types.numeric import Numeric
 from srcad.types.structures import Opaque, Type, numbers_in
 
@@ -160,7 +160,7 @@ def _is_complex_inside(called: Function) -> bool:
 
 def _makes_complex(op: Op) -> bool:
     """Return True if the results of an op, or the literals in it, are complex, or may be."""
-    if isinstance(op, Call) and is_real_or_complex(op.target):
+    if isinstance(op, Call) and declared_result(op.target).dtype == "real or complex":
         return True
     if any(_has_complex(value.type) for value in op.results):
         return True

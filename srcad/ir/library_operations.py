@@ -19,7 +19,6 @@ from srcad.ir import result_types as types_of
 from srcad.ir.core import Arg, Call, Const, Display
 from srcad.ir.operations import ANYTHING, EVERY, NOTHING, Classes, Fresh, Gathers, Operation, PartOf
 from srcad.rules import registry
-from srcad.startup.identifiers import label
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import resolved
 from srcad.types.structures import TupleOf
@@ -49,20 +48,6 @@ def is_ufunc_of_library(target: np.ufunc) -> bool:
     if getattr(np, name, None) is target:
         return True
     return getattr(sys.modules.get("scipy.special"), name, None) is target
-
-
-# Functions of `scipy.linalg` with results that are real or complex by the numbers in the operands.
-_REAL_OR_COMPLEX = frozenset(
-    {"sqrtm", "logm", "signm", "fractional_matrix_power", "funm", "eig", "eigvals"}
-)
-
-
-def is_real_or_complex(target: object) -> bool:
-    """Return True if a function of real numbers has complex results for some of them."""
-    if target is np.linalg.eig or target is np.linalg.eigvals:
-        return True
-    module = str(getattr(target, "__module__", None))
-    return module.startswith("scipy.linalg.") and label(target) in _REAL_OR_COMPLEX
 
 
 def is_elementwise(target: object) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from srcad.rules.conjugates import ORDER, may_be_complex
 from srcad.rules.declare import adjoint, derivative
 from srcad.rules.registry import is_known, static
-from srcad.rules.row import NO_PARTIAL
+from srcad.rules.row import NO_PARTIAL, Result
 from srcad.runtime import logistic, sign, unbroadcast
 
 
@@ -114,7 +114,7 @@ def fmod(a, b, *, y):
 
 
 @adjoint(
-    divmod, np.divmod,
+    divmod, np.divmod, result=Result(2),
     samples=lambda f, near: [
         f(near(2.1, 2.9, 4), near(0.8, 0.95, 3, 1)), f(near(2.1, 2.9, 4), 0.8), f(7.3, -2.0)],
 )  # fmt: skip
@@ -126,7 +126,7 @@ def division(y_bar, y, a, b):
     return unbroadcast(remainder_bar, a), unbroadcast(-y[0] * remainder_bar, b)
 
 
-@adjoint(np.modf, math.modf, samples=lambda f: [f(3.4)])
+@adjoint(np.modf, math.modf, result=Result(2), samples=lambda f: [f(3.4)])
 def modf(y_bar, y, x):
     return y_bar[0]
 

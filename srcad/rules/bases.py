@@ -11,7 +11,7 @@ from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, 
 from srcad.rules.conjugates import conj
 from srcad.rules.declare import adjoint, linear
 from srcad.rules.registry import static
-from srcad.rules.row import NoPartial
+from srcad.rules.row import NoPartial, Result
 
 SEVERAL = NoPartial("polynomials have a rule for coefficients with one axis")
 
@@ -41,7 +41,7 @@ def add_rules(val, vander, der, integral):
         return np.reshape(bar, np.shape(x)) if np.ndim(x) == 0 else bar
 
     @linear(
-        der, active=("c",),
+        der, active=("c",), result=Result(any_lengths=True),
         samples=lambda f, v, m: [f(v), f(v, 2), f(v, 1, 0.5), f(m), f(m, 1, axis=1), f(v, 5)],
     )  # fmt: skip
     def coefficients_of_derivative(y_bar, c, m=1, scl=1, axis=0):

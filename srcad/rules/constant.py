@@ -10,7 +10,7 @@ import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, linear, nondifferentiable
-from srcad.rules.row import NoPartial
+from srcad.rules.row import NoPartial, Result
 from srcad.runtime import sign, sorted_positions, unbroadcast, zero_cotangent
 
 BASES = NoPartial("np.logspace has a rule for one number as its base")
@@ -39,8 +39,10 @@ nondifferentiable(math.isqrt)
 # ------------------------------------------------------------------------ counts and positions
 nondifferentiable(len, range, enumerate, np.shape, np.ndim, np.size)
 nondifferentiable(np.argmax, np.argmin, np.argsort, np.argpartition, np.nanargmax, np.nanargmin)
-nondifferentiable(np.argwhere, np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted)
-nondifferentiable(np.digitize, np.lexsort, np.unravel_index, np.ravel_multi_index)
+nondifferentiable(np.count_nonzero, np.searchsorted, np.digitize, np.lexsort, np.ravel_multi_index)
+nondifferentiable(np.argwhere, np.flatnonzero, result=Result(any_lengths=True))
+nondifferentiable(np.nonzero, result=Result(None, any_lengths=True))
+nondifferentiable(np.unravel_index, result=Result(None))
 nondifferentiable(np.linalg.matrix_rank)
 nondifferentiable(np.histogram_bin_edges, memory="shared")
 nondifferentiable(sorted_positions)
@@ -53,7 +55,8 @@ nondifferentiable(np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.e
 nondifferentiable(np.eye, np.identity, np.tri, np.indices, zero_cotangent)
 nondifferentiable(np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from)
 nondifferentiable(np.mask_indices, np.ndindex)
-nondifferentiable(np.ix_, np.diag_indices, np.diag_indices_from, memory="shared")
+nondifferentiable(np.diag_indices, np.diag_indices_from, memory="shared")
+nondifferentiable(np.ix_, memory="shared", result=Result(None))
 nondifferentiable(np.hanning, np.hamming, np.blackman, np.bartlett)
 
 
@@ -89,7 +92,7 @@ def full_like(y_bar, a, fill_value, dtype=None, order="K", subok=True, shape=Non
 
 
 @linear(
-    np.linspace,
+    np.linspace, result=Result(lambda retstep=False: 2 if retstep else 1),
     samples=lambda f, v, array: [
         f(0.5, 2.0, 5), f(v, array(4), 3, axis=1), f(0.5, v, num=3), f(0.5, 2.0, 4, False)],
 )  # fmt: skip

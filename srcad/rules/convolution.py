@@ -8,6 +8,7 @@ import numpy as np
 from srcad.rules.conjugates import conj
 from srcad.rules.declare import bilinear
 from srcad.rules.registry import static
+from srcad.rules.row import Result
 
 
 @static
@@ -39,7 +40,7 @@ def in_full(y_bar, a, v, mode, is_correlation):
 
 
 @bilinear(
-    np.convolve,
+    np.convolve, result=Result(any_lengths=True),
     samples=lambda f, v, w, array: [
         f(v, w), f(w, v), f(v, w, "same"), f(w, v, "same"), f(v, w, "valid"), f(w, v, mode="valid"),
         f(array(5), v, "same"), f(array(6), array(2), "same")],

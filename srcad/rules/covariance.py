@@ -9,6 +9,7 @@ from srcad.rules.declare import adjoint
 from srcad.rules.linalg import adjoined
 from srcad.rules.reduction import count, kept, spread
 from srcad.rules.registry import is_known, static
+from srcad.rules.row import Result
 from srcad.rules.shape import ones, span, trailing
 
 
@@ -29,7 +30,7 @@ def is_ascending(axis, ndim):
 
 
 @adjoint(
-    np.average, active=("a", "weights"),
+    np.average, result=Result(lambda returned=False: 2 if returned else 1), active=("a", "weights"),
     samples=lambda f, v, m, t, near: [
         f(m), f(m, 1), f(v, weights=near(0.5, 2.0, 4)), f(m, None, near(0.5, 2.0, 3, 4)),
         f(m, 0, near(0.5, 2.0, 3)), f(m, -1, near(0.5, 2.0, 4), keepdims=True),

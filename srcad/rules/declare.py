@@ -38,7 +38,15 @@ import numpy as np
 from srcad.errors import RuleError
 from srcad.rules.formulas import Place, check_arity, declare_twin, formula_of_twin
 from srcad.rules.registry import PACKAGE, add, add_memory, lookup, qualified_name
-from srcad.rules.row import Kind, Kinks, Memory, Rule, Samples, refuse_markers_inside
+from srcad.rules.row import (
+    Kind,
+    Kinks,
+    Memory,
+    Result,
+    Rule,
+    Samples,
+    refuse_markers_inside,
+)
 from srcad.startup.records import replace
 from srcad.startup.short_tracebacks import short_traceback
 
@@ -112,17 +120,20 @@ def linear(
     kinks: Kinks = None,
     memory: Memory | None = None,
     takes_lists: bool = False,
+    result: Result | None = None,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the transpose of functions that are linear: ``f(y_bar, *params)``.
 
     Parameters are those of `derivative`, and `takes_lists`: whether a list is an argument as it
-    stands, of several arrays or of no more than a shape.  Forward mode is the function itself.
+    stands, of several arrays or of no more than a shape; and `result`: how many results there are,
+    see `srcad.rules.row.Result`.  Forward mode is the function itself.
     """
     with short_traceback():
         return _decorator(
             "linear", targets, active, override,
             samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
+            result=result,
         )  # fmt: skip
 
 
@@ -133,6 +144,7 @@ def bilinear(
     kinks: Kinks = None,
     memory: Memory | None = None,
     takes_lists: bool = False,
+    result: Result | None = None,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of products, linear in each argument: ``f(y_bar, *params)``.
@@ -155,6 +167,7 @@ def bilinear(
         return _decorator(
             "bilinear", targets, active, override,
             samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
+            result=result,
         )  # fmt: skip
 
 
@@ -167,6 +180,7 @@ def adjoint(
     takes_lists: bool = False,
     steps: bool = False,
     primal: Callable[..., Any] | None = None,
+    result: Result | None = None,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of any function: ``f(y_bar, y, *params)``, where ``y`` is the result.
@@ -194,7 +208,7 @@ def adjoint(
         return _decorator(
             "adjoint", targets, active, override,
             samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists, steps=steps,
-            primal=primal,
+            primal=primal, result=result,
         )  # fmt: skip
 
 
@@ -224,7 +238,12 @@ def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
         return register
 
 
-def nondifferentiable(*targets: Any, memory: Memory | None = None, override: bool = False) -> Any:
+def nondifferentiable(
+    *targets: Any,
+    memory: Memory | None = None,
+    result: Result | None = None,
+    override: bool = False,
+) -> Any:
     """Declare that no derivative passes through `targets`.
 
     Returns the target if there is one, so that it may be used as a decorator.
@@ -237,7 +256,7 @@ def nondifferentiable(*targets: Any, memory: Memory | None = None, override: boo
             if not isinstance(target, type):
                 _refuse_target(target)
             rule = Rule(target, "nondifferentiable", memory=memory or _usual_memory(shipped),
-                        shipped=shipped, file=file, line=line)  # fmt: skip
+                        result=result, shipped=shipped, file=file, line=line)  # fmt: skip
             add(rule, override)
         return targets[0] if len(targets) == 1 else None
 

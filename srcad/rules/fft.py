@@ -11,6 +11,7 @@ import numpy as np
 
 from srcad.rules.conjugates import may_be_complex
 from srcad.rules.declare import linear, nondifferentiable
+from srcad.rules.row import COMPLEX
 from srcad.rules.shape import trailing
 
 nondifferentiable(np.fft.fftfreq, np.fft.rfftfreq)
@@ -54,7 +55,7 @@ def at_ends(y_bar, length, axis, rank):
 
 # ------------------------------------------------------------------------ one axis
 @linear(
-    np.fft.fft,
+    np.fft.fft, result=COMPLEX,
     samples=lambda f, v, m: [f(v), f(m, 3), f(m, 5, 0, "ortho"), f(v, norm="forward")],
 )  # fmt: skip
 def fft(y_bar, a, n=None, axis=-1, norm=None):
@@ -62,7 +63,7 @@ def fft(y_bar, a, n=None, axis=-1, norm=None):
 
 
 @linear(
-    np.fft.ifft,
+    np.fft.ifft, result=COMPLEX,
     samples=lambda f, v, m: [f(m, 5), f(m, 2, 0, "ortho"), f(v, norm="forward")],
 )  # fmt: skip
 def ifft(y_bar, a, n=None, axis=-1, norm=None):
@@ -70,7 +71,7 @@ def ifft(y_bar, a, n=None, axis=-1, norm=None):
 
 
 @linear(
-    np.fft.rfft,
+    np.fft.rfft, result=COMPLEX,
     samples=lambda f, v, w, m: [f(v), f(w), f(m, 3), f(m, 5, 0, "ortho"), f(w, norm="forward")],
 )  # fmt: skip
 def rfft(y_bar, a, n=None, axis=-1, norm=None):
@@ -99,7 +100,11 @@ def hfft(y_bar, a, n=None, axis=-1, norm=None):
     return np.conjugate(irfft(y_bar, a, n, axis, turned_round(norm)))
 
 
-@linear(np.fft.ihfft, samples=lambda f, v, m: [f(v), f(m, 3), f(m, axis=0, norm="ortho")])
+@linear(
+    np.fft.ihfft,
+    result=COMPLEX,
+    samples=lambda f, v, m: [f(v), f(m, 3), f(m, axis=0, norm="ortho")],
+)
 def ihfft(y_bar, a, n=None, axis=-1, norm=None):
     """The conjugate of ``rfft``, with its factor."""
     return rfft(np.conjugate(y_bar), a, n, axis, turned_round(norm))
@@ -107,7 +112,7 @@ def ihfft(y_bar, a, n=None, axis=-1, norm=None):
 
 # ------------------------------------------------------------------------ several axes
 @linear(
-    np.fft.fftn,
+    np.fft.fftn, result=COMPLEX,
     samples=lambda f, m, t: [f(m), f(t, axes=(0, 2)), f(t, (3, 2), (0, -1), "ortho")],
 )  # fmt: skip
 def fftn(y_bar, a, s=None, axes=None, norm=None):
@@ -116,7 +121,7 @@ def fftn(y_bar, a, s=None, axes=None, norm=None):
 
 
 @linear(
-    np.fft.ifftn,
+    np.fft.ifftn, result=COMPLEX,
     samples=lambda f, m, t: [f(m, norm="forward"), f(t, (3, 2), (0, -1), "ortho")],
 )  # fmt: skip
 def ifftn(y_bar, a, s=None, axes=None, norm=None):
@@ -124,18 +129,18 @@ def ifftn(y_bar, a, s=None, axes=None, norm=None):
     return fitted(like(bar, a), a, s)
 
 
-@linear(np.fft.fft2, samples=lambda f, t: [f(t, (2, 5), (0, 1), "ortho")])
+@linear(np.fft.fft2, result=COMPLEX, samples=lambda f, t: [f(t, (2, 5), (0, 1), "ortho")])
 def fft2(y_bar, a, s=None, axes=(-2, -1), norm=None):
     return fftn(y_bar, a, s, axes, norm)
 
 
-@linear(np.fft.ifft2, samples=lambda f, t: [f(t, (2, 5), (0, 1), "ortho")])
+@linear(np.fft.ifft2, result=COMPLEX, samples=lambda f, t: [f(t, (2, 5), (0, 1), "ortho")])
 def ifft2(y_bar, a, s=None, axes=(-2, -1), norm=None):
     return ifftn(y_bar, a, s, axes, norm)
 
 
 @linear(
-    np.fft.rfftn,
+    np.fft.rfftn, result=COMPLEX,
     samples=lambda f, m, t: [f(t), f(t, axes=(2, 0)), f(t, (3, 3), (0, -1), "ortho"),
                              f(m, (3,), (1,))],
 )  # fmt: skip
@@ -164,7 +169,7 @@ def irfftn(y_bar, a, s=None, axes=None, norm=None):
     return fitted(like(bar, a), a, s)
 
 
-@linear(np.fft.rfft2, samples=lambda f, t: [f(t, (2, 5), (0, 1), "ortho")])
+@linear(np.fft.rfft2, result=COMPLEX, samples=lambda f, t: [f(t, (2, 5), (0, 1), "ortho")])
 def rfft2(y_bar, a, s=None, axes=(-2, -1), norm=None):
     return rfftn(y_bar, a, s, axes, norm)
 

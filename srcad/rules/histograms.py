@@ -4,11 +4,12 @@ import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
+from srcad.rules.row import Result
 from srcad.rules.running import backward
 
 
 @adjoint(
-    np.histogram, active=("a", "bins", "weights"), memory="shared",
+    np.histogram, result=Result(2), active=("a", "bins", "weights"), memory="shared",
     samples=lambda f, v, m, near: [
         f(v, 3, weights=near(0.5, 2.0, 4)), f(m, 4, (-3.0, 3.0), None, near(0.5, 2.0, 3, 4)),
         f(v, np.array([-2.5, 0.1, 0.7, 2.5]), weights=near(0.5, 2.0, 4), density=True), f(v, 3),

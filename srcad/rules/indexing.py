@@ -11,6 +11,7 @@ import numpy as np
 
 from srcad.rules.declare import linear, nondifferentiable
 from srcad.rules.registry import static
+from srcad.rules.row import Result
 from srcad.rules.shape import ones
 from srcad.rules.writes import add_at, add_at_repeated, updated
 from srcad.runtime import last_writes, unbroadcast
@@ -125,6 +126,7 @@ def turned(k, rank):
 
 @linear(
     np.compress,
+    result=Result(any_lengths=True),
     samples=lambda f, v, m, mask: [f(mask, v), f([True, False, True], m, 0), f(mask, m, axis=-1)],
 )
 def compress(y_bar, condition, a, axis=None):
@@ -135,7 +137,7 @@ def compress(y_bar, condition, a, axis=None):
     return None, add_at(np.zeros_like(a), at(places, axis, np.ndim(a)), y_bar)
 
 
-@linear(np.extract, samples=lambda f, m: [f(m > 0, m)])
+@linear(np.extract, result=Result(any_lengths=True), samples=lambda f, m: [f(m > 0, m)])
 def extract(y_bar, condition, arr):
     places = np.flatnonzero(condition)
     return None, np.reshape(add_at(np.zeros_like(np.ravel(arr)), places, y_bar), np.shape(arr))

@@ -7,7 +7,7 @@ one array of them if they are the rows of one array.
 import numpy as np
 
 from srcad.rules.declare import adjoint, linear
-from srcad.rules.row import NoPartial
+from srcad.rules.row import NoPartial, Result
 from srcad.rules.shape import part
 from srcad.runtime import unbroadcast
 
@@ -134,6 +134,7 @@ def append(y_bar, arr, values, axis=None):
 @linear(
     np.split,
     np.array_split,
+    result=Result(None),
     memory="shared",
     samples=lambda f, v, m: [f(v, 2), f(m, [1], 1), f(m, 3)],
 )
@@ -141,23 +142,28 @@ def split(y_bar, ary, indices_or_sections, axis=0):
     return np.concatenate(y_bar, axis), None
 
 
-@linear(np.hsplit, memory="shared", samples=lambda f, v, m: [f(m, 2), f(v, [1, 3])])
+@linear(
+    np.hsplit,
+    result=Result(None),
+    memory="shared",
+    samples=lambda f, v, m: [f(m, 2), f(v, [1, 3])],
+)
 def hsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 0 if np.ndim(ary) == 1 else 1), None
 
 
-@linear(np.vsplit, memory="shared", samples=lambda f, m: [f(m, 3)])
+@linear(np.vsplit, result=Result(None), memory="shared", samples=lambda f, m: [f(m, 3)])
 def vsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 0), None
 
 
-@linear(np.dsplit, memory="shared", samples=lambda f, t: [f(t, 2)])
+@linear(np.dsplit, result=Result(None), memory="shared", samples=lambda f, t: [f(t, 2)])
 def dsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 2), None
 
 
 @adjoint(
-    np.meshgrid,
+    np.meshgrid, result=Result(None, static=("indexing",)),
     memory={"copy": (False,)}, samples=lambda f, v, array: [
         f(v, array(3)), f(v, array(3), array(2), indexing="ij"), f(v, array(3), array(2)), f(v, v)],
 )  # fmt: skip

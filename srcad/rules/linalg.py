@@ -8,7 +8,7 @@ import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, linear
-from srcad.rules.row import NoPartial
+from srcad.rules.row import NoPartial, Result
 from srcad.rules.running import others
 from srcad.runtime import checked_phase, unbroadcast
 
@@ -137,7 +137,7 @@ def pinv_cotangent(y_bar, y, a):
 
 
 @adjoint(
-    np.linalg.lstsq,
+    np.linalg.lstsq, result=Result(4),
     samples=lambda f, v, m, w, array: [
         f(m.T, v), f(m.T, array(4, 2)), f(m, w), f(m.T, v, 1e-9)],
 )  # fmt: skip
@@ -241,7 +241,11 @@ def second_cofactors(y_bar, y, a):
     return per_matrix(sign, a) * (u @ inner @ vh)
 
 
-@adjoint(np.linalg.slogdet, samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3))])
+@adjoint(
+    np.linalg.slogdet,
+    result=Result(2),
+    samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3))],
+)
 def slogdet(y_bar, y, a):
     """The sign is constant; ``logabsdet`` has the partials ``inv(a).T``.
 
@@ -264,7 +268,7 @@ def of_logarithm(sign_bar, log_bar, sign):
 
 # ------------------------------------------------------------------------ factorisations
 @adjoint(
-    np.linalg.qr,
+    np.linalg.qr, result=Result(lambda mode="reduced": 1 if mode == "r" else 2),
     samples=lambda f, m, t, square: [
         f(m.T), f(m), f(square(3), "complete"), f(m.T, mode="r"), f(m, "r"), f(t),
         f(m, "complete")],
@@ -411,7 +415,11 @@ def gaps(w, eye):
     return 1 / (w[..., None, :] - w[..., :, None] + eye) - eye
 
 
-@adjoint(np.linalg.eigh, samples=lambda f, spd: [f(spd(4, 4)), f(spd(2, 3, 3), UPLO="U")])
+@adjoint(
+    np.linalg.eigh,
+    result=Result(2),
+    samples=lambda f, spd: [f(spd(4, 4)), f(spd(2, 3, 3), UPLO="U")],
+)
 def eigh(y_bar, y, a, UPLO="L"):
     """Only the triangle that NumPy reads has a derivative.
 
@@ -456,7 +464,7 @@ def complex_triangle(bar, uplo):
 
 
 @adjoint(
-    np.linalg.eigvals,
+    np.linalg.eigvals, result=Result(dtype="real or complex"),
     samples=lambda f, array, spd: [
         f(array(4, 4)), f(spd(3, 3) + array(3, 3) / 9), f(array(2, 3, 3))],
 )  # fmt: skip
@@ -467,7 +475,7 @@ def eigvals(y_bar, y, a):
     return bar if may_be_complex(a) else np.real(bar)
 
 
-@adjoint(np.linalg.eig, samples=())
+@adjoint(np.linalg.eig, result=Result(2, dtype="real or complex"), samples=())
 def eig(y_bar, y, a):
     """The results may be complex where the matrix is real.
 
@@ -502,6 +510,7 @@ def svdvals(y_bar, y, x):
 
 @adjoint(
     np.linalg.svd,
+    result=Result(lambda compute_uv=True: 3 if compute_uv else 1, static=("full_matrices",)),
     samples=lambda f, m, t, square: [
         f(m, full_matrices=False), f(m.T, full_matrices=False), f(t, compute_uv=False),
         f(square(3)), f(t, False)],

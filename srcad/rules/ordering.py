@@ -4,7 +4,7 @@ import numpy as np
 
 from srcad.rules.conjugates import ORDER, REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable, tangent
-from srcad.rules.row import NoPartial
+from srcad.rules.row import NoPartial, Result
 from srcad.rules.shape import flattened, unflattened
 from srcad.rules.writes import add_at_repeated, updated
 from srcad.runtime import unbroadcast
@@ -74,6 +74,13 @@ def partition_tangent(a_dot, y, a, kth, axis=-1, *, kind="introselect"):
 
 @adjoint(
     np.unique, takes_lists=False, active=("ar",),
+    result=Result(
+        lambda return_index=False, return_inverse=False, return_counts=False: (
+            1 + return_index + return_inverse + return_counts
+        ),
+        static=("axis",),
+        any_lengths=True,
+    ),
     samples=lambda f, v, m: [
         f(v), f(m), f(m, return_index=True), f(v, False, True), f(m, return_counts=True)],
     kinks=lambda f: [(f([2, 1, 2]), [1, 1, 0])],

@@ -7,7 +7,7 @@ from srcad.rules.convolution import vector
 from srcad.rules.declare import adjoint, linear
 from srcad.rules.linalg import pinv_cotangent
 from srcad.rules.registry import static
-from srcad.rules.row import NoPartial
+from srcad.rules.row import NoPartial, Result
 
 MORE_RESULTS = NoPartial("np.polyfit with full= or cov= has no rule: call it without")
 MATRIX = NoPartial("np.poly of a matrix has no rule: call it with the eigenvalues")
@@ -69,7 +69,11 @@ def last(y_bar, a):
     return np.reshape(y_bar[::-1][: np.size(a)][::-1], np.shape(a))
 
 
-@adjoint(np.polymul, samples=lambda f, v, w: [f(v, w), f(w, v), f(v, 0.5)])
+@adjoint(
+    np.polymul,
+    result=Result(any_lengths=True),
+    samples=lambda f, v, w: [f(v, w), f(w, v), f(v, 0.5)],
+)
 def polymul(y_bar, y, a1, a2):
     """A convolution, without the coefficients that are 0 at the beginning.
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from srcad.errors import RuleError
-from srcad.rules.row import Memory, Rule
+from srcad.rules.row import Memory, Result, Rule
 from srcad.startup.identifiers import label, module_of, printable, ufunc_of
 from srcad.startup.locks import importing, lock
 from srcad.startup.records import replace
@@ -29,6 +29,7 @@ PACKAGE = __name__.partition(".")[0]
 _PACKAGE = __name__.rpartition(".")[0]
 _table: dict[Any, Rule] = {}
 _memories: dict[Any, Memory] = {}  # of functions without a rule
+_ONE_RESULT = Result()
 _static: set[Callable[..., Any]] = set()
 _lock = lock(4)
 _version = 0
@@ -48,6 +49,12 @@ def lookup(target: Any) -> Rule | None:
         _read_files(target)
         found = _table.get(target)
     return found
+
+
+def declared_result(target: Any) -> Result:
+    """What the row of a callable declares of its results: one of any type if it has none."""
+    rule = lookup(target)
+    return _ONE_RESULT if rule is None or rule.result is None else rule.result
 
 
 def knows(target: Any) -> bool:

@@ -32,6 +32,58 @@ Memory = (
 )
 
 
+@dataclass(frozen=True)
+class Result:
+    """What a function returns, as far as two runs on small arrays do not tell.
+
+    Attributes
+    ----------
+    count : int, callable or None
+        The number of results; None where it depends on the operands.  A callable is given the
+        options that decide it, by name, and has their default values.
+    static : tuple of str
+        Options that have to be known before a call that is differentiated: the parameters of
+        `count` by default.
+    dtype : str
+        ``"complex"`` if results are complex whatever the operands are; ``"double"`` if they are
+        float64 arrays for operands of float64; ``"real or complex"`` if the numbers in real
+        operands decide.
+    any_lengths : bool
+        Whether lengths depend on the contents of the operands, or are no sums of their lengths.
+
+    Examples
+    --------
+    >>> eigh = Result(lambda eigvals_only=False: 1 if eigvals_only else 2)
+    >>> eigh.options
+    {'eigvals_only': False}
+    """
+
+    count: int | Callable[..., int | None] | None = 1
+    static: tuple[str, ...] = ()
+    dtype: Literal["", "complex", "double", "real or complex"] = ""
+    any_lengths: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that have to be known, with default values: those that decide the count."""
+        names: dict[str, Any] = dict.fromkeys(self.static)
+        if isinstance(self.count, types.FunctionType):
+            code, defaults = self.count.__code__, self.count.__defaults__ or ()
+            names |= dict(zip(code.co_varnames[: code.co_argcount], defaults, strict=True))
+        return names
+
+    def count_for(self, given: Mapping[str, Any]) -> int | None:
+        """Return the number of results of a call with these options; None if it is not known."""
+        if self.count is None or isinstance(self.count, int):
+            return self.count
+        decide = {name for name in self.options if name not in self.static}
+        return self.count(**{name: value for name, value in given.items() if name in decide})
+
+
+DOUBLE = Result(dtype="double")
+COMPLEX = Result(dtype="complex")
+
+
 class NoPartial:
     """A derivative that does not exist or is not known: an error where it would be needed.
 
@@ -119,6 +171,9 @@ class Rule:
         What computes the target where a derivative is wanted: it returns ``(y, saved)``.
     saves_for : callable or None
         The function that the target computes so: the rule reads the result ``y``, then ``saved``.
+    result : Result or None
+        How many results there are, and of which type, where it cannot be found out.  Rows that
+        come with srcad have one result where this is None.
     shipped : bool
         Whether the row came with srcad.
     file, line : str, int
@@ -142,6 +197,7 @@ class Rule:
     steps: bool = False
     primal: Callable[..., Any] | None = None
     saves_for: Any = None
+    result: Result | None = None
     shipped: bool = False
     file: str = ""
     line: int = 0

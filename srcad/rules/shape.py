@@ -7,7 +7,7 @@ import numpy as np
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import linear
 from srcad.rules.registry import is_known, static
-from srcad.rules.row import NoPartial
+from srcad.rules.row import NoPartial, Result
 from srcad.rules.writes import add_at_repeated
 from srcad.runtime import unbroadcast
 
@@ -124,7 +124,12 @@ def broadcast_to(y_bar, array, shape, subok=False):
     return unbroadcast(y_bar, array), None
 
 
-@linear(np.broadcast_arrays, memory="shared", samples=lambda f, v, array: [f(array(3, 1), v)])
+@linear(
+    np.broadcast_arrays,
+    result=Result(None),
+    memory="shared",
+    samples=lambda f, v, array: [f(array(3, 1), v)],
+)
 def broadcast_arrays(y_bar, *args):
     return [None if y_bar[k] is None else unbroadcast(y_bar[k], args[k]) for k in range(len(args))]
 

@@ -5,6 +5,7 @@ import numpy as np
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.registry import static
+from srcad.rules.row import Result
 from srcad.rules.running import backward
 from srcad.rules.shape import part
 
@@ -29,7 +30,7 @@ def other_axes(axis, ndim):
 
 
 @adjoint(
-    np.gradient,
+    np.gradient, result=Result(None, static=("axis",)),
     samples=lambda f, v, m, t: [
         f(v), f(m), f(m, 0.7, axis=0), f(m, 0.7, 0.3), f(m, 0.6), f(v, 0.3, edge_order=2),
         f(v, np.array([0.1, 0.5, 1.1, 2.0]), edge_order=2), f(t, axis=(1, 2)),

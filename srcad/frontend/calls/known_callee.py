@@ -54,6 +54,7 @@ from srcad.frontend.functions.opaque_calls import (
     refuse_untracked_alias,
 )
 from srcad.frontend.library import array_writes, caches, getters, random_draws
+from srcad.frontend.library.options import require_known
 from srcad.frontend.library.random_draws import draw_type, is_random
 from srcad.frontend.machine import dispatch, folding
 from srcad.frontend.machine.constants import as_list, as_tuple, pinned, raises
@@ -446,6 +447,8 @@ def _ruled(state: Machine, function: Any, rule: Rule, args: Args, kwargs: Kwargs
             constant = None  # it fails at run time, as in the plain call
         if constant is not None:
             return constant
+    if state.is_active(*args, *kwargs.values()):
+        require_known(state, rule, args, kwargs)
     put_into_objects(
         state, function, args, kwargs.get("dtype", args[-1]) if args else Constant(None)
     )

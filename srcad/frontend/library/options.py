@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import string
 import sys
 from typing import Any, NoReturn
@@ -15,67 +14,21 @@ from srcad.frontend.machine.constants import known
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_in
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Value
+from srcad.rules.row import Rule
 from srcad.types.structures import Opaque
 
-_DECIDING: dict[Any, tuple[str, ...]] = {
-    np.linalg.svd: ("full_matrices", "compute_uv"),
-    np.linalg.qr: ("mode",),
-    np.average: ("returned",),
-    np.gradient: ("axis",),
-    np.linspace: ("retstep",),
-    np.meshgrid: ("indexing",),
-    np.unique: ("return_index", "return_inverse", "return_counts", "axis"),
-}
 
+def require_known(state: Machine, rule: Rule, args: Args, kwargs: Kwargs) -> None:
+    """Have the options known that decide what a function with a row returns.
 
-# The same of `scipy.linalg`, by module and name, with the places of options that have one.
-_DECIDING_OF_SCIPY: dict[tuple[str, str], dict[str, int | None]] = {
-    ("_decomp_svd", "svd"): {"full_matrices": 1, "compute_uv": 2},
-    ("_decomp_qr", "qr"): {"mode": 3, "pivoting": 4},
-    ("_decomp_lu", "lu"): {"permute_l": 1, "p_indices": 4},
-    ("_decomp", "eigh"): {"eigvals_only": None},
-    ("_decomp", "eig_banded"): {"eigvals_only": 2},
-    ("_basic", "pinv"): {"return_rank": None},
-    ("_basic", "pinvh"): {"return_rank": 4},
-    ("_expm_frechet", "expm_frechet"): {"compute_expm": 3},
-}
-
-
-def _require_static(function: Any) -> None:
-    """Have the options known that decide what a function returns."""
-    names = tuple(inspect.signature(function).parameters)
-
-    @means(function)
-    def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-        if state.is_active(*args, *kwargs.values()):
-            given = (
-                kwargs
-                if {"xi", "varargs"} & {*names}
-                else {**dict(zip(names, args, strict=False)), **kwargs}
-            )
-            for name in _DECIDING[function]:
-                known(state, given.get(name, Constant(None)), f"the option {name!r}")
-        return None
-
-
-def _require_static_of_scipy(module: str, name: str, options: dict[str, int | None]) -> None:
-    """Have the options known that decide what a function of SciPy returns."""
-
-    @means_in(f"scipy.linalg.{module}", name)
-    def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-        if state.is_active(*args, *kwargs.values()):
-            for option, place in options.items():
-                given = kwargs.get(option, Constant(None))
-                if place is not None and place < len(args):
-                    given = args[place]
-                known(state, given, f"the option {option!r}")
-        return None
-
-
-for _function in _DECIDING:
-    _require_static(_function)
-for (_module, _name), _options in _DECIDING_OF_SCIPY.items():
-    _require_static_of_scipy(_module, _name, _options)
+    Raises
+    ------
+    NotConstant
+        One of them is not known before the call.
+    """
+    given = {**dict(zip(rule.parameters, args, strict=False)), **kwargs}
+    for name in rule.result.options if rule.result is not None else ():
+        known(state, given.get(name, Constant(None)), f"the option {name!r}")
 
 
 @means_in("scipy.linalg._decomp_cholesky", "cho_factor")

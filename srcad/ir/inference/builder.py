@@ -43,10 +43,9 @@ from srcad.ir.core import (
 from srcad.ir.inference.cases import of_any_lengths
 from srcad.ir.inference.elementwise import broadcast, elementwise_type
 from srcad.ir.inference.lengths import exact_type
-from srcad.ir.inference.probe import AXES, by_running, fallback_by_options, parameter_names
+from srcad.ir.inference.probe import AXES, by_running, fallback, parameter_names
 from srcad.ir.library_operations import (
     is_elementwise,
-    is_real_or_complex,
     is_ufunc_of_library,
 )
 from srcad.ir.operations import operation_of
@@ -67,18 +66,11 @@ from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type, Undefi
 # runs and stays unknown. Elementwise functions, the bulk of all calls, take a short cut:
 # broadcasting is decided from the extents.
 
+# Functions without a rule with a result of which the lengths depend on the contents of operands.
 _BY_CONTENT = (
-    np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.unique_all, np.unique_counts,
-    np.unique_inverse, np.unique_values, np.trim_zeros, np.union1d, np.intersect1d, np.setdiff1d,
-    np.setxor1d, np.extract, np.compress,
+    np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values, np.trim_zeros,
+    np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d,
 )  # fmt: skip
-
-# Derivatives of a polynomial have one coefficient less, but always one.
-_POLYNOMIALS = frozenset(
-    f"numpy.polynomial.{name}"
-    for name in ("polynomial", "chebyshev", "legendre", "hermite", "hermite_e", "laguerre")
-)
-
 
 # Parts of SciPy in which those with a rule that comes with srcad have no effect.
 _PURE_PARTS = ("scipy.fft.", "scipy.integrate.", "scipy.optimize.", "scipy.spatial.")
@@ -111,7 +103,7 @@ def _result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Ar
     if exact is not None:
         return exact
     if not may_run(target):
-        return fallback_by_options(target, args, kwargs)
+        return fallback(target, args, kwargs)
     found = by_running(target, args, kwargs)
     if target is np.linalg.lstsq and isinstance(found, TupleOf):
         x, _, *rest = found.items  # residuals are there if the rank is full
@@ -132,8 +124,8 @@ def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], .
         return True
     if (target is np.where and len(args) == 1) or any(target is f for f in _BY_CONTENT):
         return True
-    if getattr(target, "__module__", None) in _POLYNOMIALS and target.__name__.endswith("der"):
-        return not target.__name__.endswith("vander")
+    if registry.declared_result(target).any_lengths:
+        return True
     named = [*zip(parameter_names(target), args, strict=False), *kwargs]
     return any(name in AXES and _is_any_integer(arg) for name, arg in named)
 
@@ -169,7 +161,7 @@ def may_run(target: Any) -> bool:
     if module.startswith(("srcad.rules.", "scipy.special.")):
         return True
     of_rules = module.startswith(("scipy.stats.", "scipy.linalg."))
-    if is_real_or_complex(target):
+    if registry.declared_result(target).dtype == "real or complex":
         return False
     if isinstance(target, types.MethodType) or of_rules:
         return registry.lookup(target) is not None

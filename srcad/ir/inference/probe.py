@@ -15,17 +15,16 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import combinations
-from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from srcad.ir.argument_types import types_in
-from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.core import Arg, Const, Display
 from srcad.ir.inference.cases import Case, agreed, cases, in_case, of_other_ranks
 from srcad.ir.inference.memo import outline, question, remembered
 from srcad.rules import registry
-from srcad.startup.identifiers import ufunc_of
+from srcad.startup.identifiers import module_of, ufunc_of
 from srcad.types.join import join, type_of_constant
 from srcad.types.numeric import FLOAT, NUMBER, Numeric, joined_form, same_dtype
 from srcad.types.sizes import (
@@ -57,86 +56,26 @@ AXES = frozenset({"axis", "axes", "axis1", "axis2", "source", "destination", "st
 _ITEMS = (2, 4)  # of a list: no length above differs by 2, so none explains that of a list
 
 
-# What returns two results, whatever its arguments.
-_PAIRS = (
-    np.linalg.slogdet, np.linalg.eigh, np.linalg.eig, np.divmod, np.modf, divmod, np.histogram,
-)  # fmt: skip
-# What returns a tuple or a list, by its options or always.
-_SEQUENCES = (
-    np.linalg.svd, np.linalg.qr, np.meshgrid, np.broadcast_arrays,
-    np.unique_all, np.unique_counts, np.unique_inverse, np.nonzero, np.ix_, np.frexp,
-    np.unravel_index,
-)  # fmt: skip
+# Functions without a rule that return several results.
+_SEVERAL = {np.unique_all: 4, np.unique_counts: 2, np.unique_inverse: 2}
 # The results without the axes of length 1.
 _SQUEEZED = (np.squeeze, np.cov, np.corrcoef)
-# The length of the result is no sum of lengths, though some stand-ins look so.
-_OF_OTHER_LENGTH = (np.convolve, np.correlate, np.polymul)
-# The results of functions of `scipy.stats` that raise for stand-ins, which do not vary.
-_STATISTICS = {"pearsonr": 2, "linregress": 5}
-# What `numpy.fft` makes complex of whatever it is: unknown, it would be taken for real.
-_COMPLEX = frozenset(
-    ("fft", "ifft", "rfft", "ihfft", "fftn", "ifftn", "rfftn", "fft2", "ifft2", "rfft2")
-)
-
 _ANY_COMPLEX = np.dtype(complex)
 
 
-_PAIR = TupleOf((NUMBER, NUMBER))
-_LSTSQ = TupleOf((NUMBER, NUMBER, NUMBER, NUMBER))
-# Functions of `scipy.linalg` with one array as result, of float64 if the operands are.
-_REAL_OF_REAL = frozenset(
-    ("solve", "inv", "solve_triangular", "cho_solve", "lu_solve", "cholesky", "expm",
-     "solve_banded", "solveh_banded", "solve_toeplitz", "matmul_toeplitz", "solve_circulant",
-     "solve_sylvester", "solve_continuous_lyapunov", "solve_discrete_lyapunov",
-     "solve_continuous_are", "solve_discrete_are")
-)  # fmt: skip
-# The results of functions of `scipy.linalg` that raise for stand-ins, or are not run on them.
-_OF_LINALG: dict[str, Type] = {
-    **dict.fromkeys(("cho_factor", "lu_factor"), _PAIR),
-    "lstsq": _LSTSQ,
-    **dict.fromkeys(("sqrtm", "logm", "signm", "fractional_matrix_power"), NUMBER),
-    **dict.fromkeys(_REAL_OF_REAL, NUMBER),
-    **dict.fromkeys(("det", "norm", "diagsvd", "leslie", "convolution_matrix"), NUMBER),
-}
-# How many results functions of `scipy.linalg` have, always or by the value of an option.
-_COUNTS = {
-    "orthogonal_procrustes": 2, "ldl": 3,
-    "eigvals_banded": 1, "cholesky_banded": 1, "cho_solve_banded": 1,
-}  # fmt: skip
-_COUNTS_BY_OPTION: dict[str, tuple[str, Any, dict[Any, int]]] = {
-    "eigh": ("eigvals_only", False, {True: 1, False: 2}),
-    "eig_banded": ("eigvals_only", False, {True: 1, False: 2}),
-    "svd": ("compute_uv", True, {True: 3, False: 1}),
-    "rq": ("mode", "full", {"full": 2, "economic": 2, "r": 1}),
-    "qr_multiply": ("pivoting", False, {True: 3, False: 2}),
-    "lu": ("permute_l", False, {True: 2, False: 3}),
-    "pinv": ("return_rank", False, {True: 2, False: 1}),
-    "pinvh": ("return_rank", False, {True: 2, False: 1}),
-}
-# The parts of SciPy in which functions with a rule have one result.
-_OF_ONE_RESULT = ("scipy.fft.", "scipy.integrate.", "scipy.optimize.", "scipy.spatial.")
-
-
-def is_pair(target: Any) -> bool:
-    """Return True if a function returns two results, whatever its arguments."""
-    return any(target is f for f in _PAIRS)
-
-
-def fallback(target: Any) -> Type:
-    """Return the type of a result if the function cannot be run: its module tells something."""
-    module = getattr(target, "__module__", None) or ""
+def fallback(target: Any, args: Args, kwargs: Kwargs) -> Type:
+    """Return the type of a result if the function cannot be run: its row or module tells it."""
+    declared = _declared(target, args, kwargs)
+    if declared is not None:
+        return declared
+    for function, count in _SEVERAL.items():
+        if target is function:
+            return TupleOf((NUMBER,) * count)
+    module = module_of(target)
     if module == "math":
         return FLOAT
-    if is_pair(target) or target is np.linalg.lstsq:
-        return _PAIR if is_pair(target) else _LSTSQ
-    if _is_always_complex(target):
-        return Numeric(_ANY_COMPLEX, None, "array")
-    if module.startswith("scipy."):
-        return _of_scipy(module, target)
     if module == "srcad.rules.scipy.rotations":
         return Numeric(FLOAT.dtype, None, "any")  # of vectors of 3 and 4 entries only
-    if any(target is f for f in _SEQUENCES):
-        return OPAQUE
     if target is np.frompyfunc:
         return Opaque(np.ufunc)
     if isinstance(target, type) and not issubclass(target, np.generic | np.ndarray):
@@ -146,22 +85,31 @@ def fallback(target: Any) -> Type:
     return NUMBER if known else OPAQUE
 
 
-def _of_scipy(module: str, target: Any) -> Type:
-    if module.startswith("scipy.linalg.") and registry.lookup(target) is not None:
-        return _OF_LINALG.get(target.__name__, OPAQUE)
-    if module.startswith("scipy.stats.") and isinstance(target, MethodType):
+def _declared(target: Any, args: Args, kwargs: Kwargs) -> Type | None:
+    """Return the type of a result as the row of the table declares it; None if it does not."""
+    if isinstance(target, np.ufunc) and target.nout > 1:
+        return TupleOf((NUMBER,) * target.nout)
+    rule = registry.lookup(target)
+    if rule is None:
+        return None
+    result = rule.result
+    if result is None:
+        has_one = rule.shipped and rule.kind != "nondifferentiable" and not rule.saves
+        if not has_one or module_of(target).startswith(("srcad.", "math")):
+            return None
         return NUMBER
-    if module.startswith("scipy.stats.") and target.__name__ in _STATISTICS:
-        return TupleOf((NUMBER,) * _STATISTICS[target.__name__])
-    if module == "scipy.spatial.distance" and target.__name__ == "squareform":
-        return Numeric(None, None, "array")  # stand-ins are not as long as it wants them
-    returns_one = module.startswith(_OF_ONE_RESULT) and registry.lookup(target) is not None
-    return NUMBER if returns_one or isinstance(target, np.ufunc) else OPAQUE
-
-
-def _is_always_complex(target: Any) -> bool:
-    module = getattr(target, "__module__", None) or ""
-    return module.startswith(("numpy.fft", "scipy.fft.")) and target.__name__ in _COMPLEX
+    given = {**dict(zip(rule.parameters, args, strict=False)), **dict(kwargs)}
+    options = {name: given[name] for name in result.options if name in given}
+    if not all(isinstance(arg, Const) for arg in options.values()):
+        return OPAQUE
+    count = result.count_for({n: arg.value for n, arg in options.items() if isinstance(arg, Const)})
+    if count is None:
+        return OPAQUE
+    is_double = result.dtype == "double" and _are_doubles((*args, *(arg for _, arg in kwargs)))
+    one = Numeric(np.dtype(np.float64), None, "array") if is_double else NUMBER
+    if result.dtype == "complex":
+        one = Numeric(_ANY_COMPLEX, None, "array")
+    return one if count == 1 else TupleOf((one,) * count)
 
 
 def _complex_if_always(target: Any, found: Type) -> Type:
@@ -169,11 +117,10 @@ def _complex_if_always(target: Any, found: Type) -> Type:
 
     Of a number that may have 32 or 64 bits the runs do not agree upon the dtype.
     """
-    unknown = isinstance(found, Numeric) and found.dtype is None
-    if not unknown or not _is_always_complex(target):
+    if not isinstance(found, Numeric) or found.dtype is not None:
         return found
-    assert isinstance(found, Numeric)
-    return Numeric(_ANY_COMPLEX, found.shape, "array")
+    is_complex = registry.declared_result(target).dtype == "complex"
+    return Numeric(_ANY_COMPLEX, found.shape, "array") if is_complex else found
 
 
 def is_known(type_: Type) -> bool:
@@ -284,7 +231,7 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
     """Return the type of a call's result, from two runs on stand-ins."""
     named = tuple(arg for _, arg in kwargs)
     if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
-        return fallback_by_options(target, args, kwargs)
+        return fallback(target, args, kwargs)
     if any(target is f for f in _SQUEEZED):
         _settle_squeezed((*args, *named))
     tries = [
@@ -304,15 +251,7 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
             return _completed(target, args, kwargs, found_type)
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
-    known = fallback_by_options(target, args, kwargs)
-    if target is np.average and _is_returned(args, kwargs):
-        return TupleOf((NUMBER, NUMBER))
-    if known is OPAQUE and is_of_scipy(target):
-        with quiet():
-            pair = _tried(target, *_along_first_axis(target, args, kwargs), runs, tries[0][1])
-        if pair and all(isinstance(y, np.ndarray | np.number) for y in pair):
-            return NUMBER
-    return known
+    return fallback(target, args, kwargs)
 
 
 def _settle_squeezed(args: Args) -> None:
@@ -324,74 +263,15 @@ def _settle_squeezed(args: Args) -> None:
 
 def _completed(target: Any, args: Args, kwargs: Kwargs, found: Type) -> Type:
     """Return the type that the runs agree upon, without what they do not tell."""
-    if any(target is f for f in _OF_OTHER_LENGTH) or _is_convolution_matrix(target):
-        return _of_any_length(found)
     if found is OPAQUE:
-        return fallback_by_options(target, args, kwargs)
+        return fallback(target, args, kwargs)
     return _complex_if_always(target, found)
-
-
-def _is_convolution_matrix(target: Any) -> bool:
-    """Return True for `scipy.linalg.convolution_matrix`, with rows as `np.convolve`."""
-    return is_of_scipy(target) and getattr(target, "__name__", "") == "convolution_matrix"
-
-
-def _of_any_length(found: Type) -> Type:
-    """Return the type of a result of which the first length is not that of the stand-ins'."""
-    if not isinstance(found, Numeric) or not found.shape:
-        return found
-    return Numeric(found.dtype, (fresh_extent(), *found.shape[1:]), found.form)
-
-
-def _count_of_results(name: str, option: Callable[[str, Any], Any]) -> int | None:
-    """Return how many results a function of `scipy.linalg` has, by its options."""
-    if name in _COUNTS:
-        return _COUNTS[name]
-    if name == "eig":
-        alone = option("right", True) is True and option("left", False) is False
-        return 2 if alone else None
-    if name not in _COUNTS_BY_OPTION:
-        return None
-    which, default, counts = _COUNTS_BY_OPTION[name]
-    chosen = option(which, default)
-    return counts.get(chosen) if isinstance(chosen, bool | str) else None
-
-
-def fallback_by_options(target: Any, args: Args, kwargs: Kwargs) -> Type:
-    """Return the fallback, of a function of `scipy.linalg` by its options."""
-    known = fallback(target)
-    module = getattr(target, "__module__", None) or ""
-    if not module.startswith("scipy.linalg."):
-        return known
-    if target.__name__ in _REAL_OF_REAL and _are_doubles((*args, *(arg for _, arg in kwargs))):
-        return Numeric(np.dtype(np.float64), None, "array")
-    if known is not OPAQUE:
-        return known
-    names = parameter_names(target)
-    given = dict(zip(names, args, strict=False)) | dict(kwargs)
-
-    def option(name: str, default: Any) -> Any:
-        arg = given.get(name)
-        if arg is None:
-            return default
-        return arg.value if isinstance(arg, Const) else OPAQUE
-
-    count = _count_of_results(target.__name__, option)
-    if count is None:
-        return OPAQUE
-    return NUMBER if count == 1 else TupleOf((NUMBER,) * count)
 
 
 def _are_doubles(args: Args) -> bool:
     """Return True if all arguments that are no constants are of float64."""
     types = [type_ for arg in args if not isinstance(arg, Const) for type_ in types_in(arg)]
     return types != [] and all(isinstance(t, Numeric) and t.dtype == np.float64 for t in types)
-
-
-def _is_returned(args: Args, kwargs: Kwargs) -> bool:
-    """Return True if `np.average` is asked for the sum of the weights, too."""
-    option = args[3] if len(args) > 3 else dict(kwargs).get("returned")
-    return isinstance(option, Const) and bool(option.value)
 
 
 @functools.cache
@@ -402,22 +282,6 @@ def parameter_names(target: Any) -> tuple[str, ...]:
     except (TypeError, ValueError):
         return ()
     return tuple(p.name for p in parameters if p.kind is not p.VAR_POSITIONAL)
-
-
-def is_of_scipy(target: Any) -> bool:
-    """Return True for a function of SciPy."""
-    return str(getattr(target, "__module__", None)).partition(".")[0] == "scipy"
-
-
-def _along_first_axis(target: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """Return the arguments with the first axis in the place of one that is not known."""
-    names = dict(enumerate(parameter_names(target)))
-
-    def chosen(name: str | None, arg: Arg) -> Arg:
-        return Const(0) if name in AXES and isinstance(arg, Value) else arg
-
-    positional = tuple(chosen(names.get(k), arg) for k, arg in enumerate(args))
-    return positional, tuple((name, chosen(name, arg)) for name, arg in kwargs)
 
 
 @contextmanager

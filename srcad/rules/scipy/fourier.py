@@ -14,7 +14,7 @@ from scipy import fft as fourier
 from srcad.rules import fft as of_numpy
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import linear, nondifferentiable
-from srcad.rules.row import NoPartial
+from srcad.rules.row import COMPLEX, NoPartial
 from srcad.rules.shape import span
 
 OVERWRITTEN = NoPartial("overwrite_x=True destroys numbers that a derivative needs; leave it out")
@@ -24,19 +24,27 @@ nondifferentiable(fourier.fftfreq, fourier.rfftfreq, fourier.next_fast_len)
 
 # ------------------------------------------------------------------------ Fourier transforms
 @linear(
-    fourier.fft, samples=lambda f, v, m: [f(v), f(m, 3), f(m, 5, 0, "ortho"), f(v, norm="forward")]
+    fourier.fft,
+    result=COMPLEX,
+    samples=lambda f, v, m: [f(v), f(m, 3), f(m, 5, 0, "ortho"), f(v, norm="forward")],
 )
 def fft(y_bar, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
     return OVERWRITTEN if overwrite_x else of_numpy.fft(y_bar, x, n, axis, norm)
 
 
-@linear(fourier.ifft, samples=lambda f, v, m: [f(m, 5), f(m, 2, 0, "ortho"), f(v, norm="forward")])
+@linear(
+    fourier.ifft,
+    result=COMPLEX,
+    samples=lambda f, v, m: [f(m, 5), f(m, 2, 0, "ortho"), f(v, norm="forward")],
+)
 def ifft(y_bar, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
     return OVERWRITTEN if overwrite_x else of_numpy.ifft(y_bar, x, n, axis, norm)
 
 
 @linear(
-    fourier.rfft, samples=lambda f, v, m: [f(v), f(m, 3), f(m, 5, 0, "ortho"), f(v, norm="forward")]
+    fourier.rfft,
+    result=COMPLEX,
+    samples=lambda f, v, m: [f(v), f(m, 3), f(m, 5, 0, "ortho"), f(v, norm="forward")],
 )
 def rfft(y_bar, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
     return OVERWRITTEN if overwrite_x else of_numpy.rfft(y_bar, x, n, axis, norm)
@@ -55,37 +63,49 @@ def hfft(y_bar, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
     return OVERWRITTEN if overwrite_x else of_numpy.hfft(y_bar, x, n, axis, norm)
 
 
-@linear(fourier.ihfft, samples=lambda f, v, m: [f(v), f(m, 3), f(m, axis=0, norm="ortho")])
+@linear(
+    fourier.ihfft,
+    result=COMPLEX,
+    samples=lambda f, v, m: [f(v), f(m, 3), f(m, axis=0, norm="ortho")],
+)
 def ihfft(y_bar, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
     return OVERWRITTEN if overwrite_x else of_numpy.ihfft(y_bar, x, n, axis, norm)
 
 
 @linear(
-    fourier.fftn, samples=lambda f, m, t: [f(m), f(t, axes=(0, 2)), f(t, (3, 2), (0, -1), "ortho")]
+    fourier.fftn,
+    result=COMPLEX,
+    samples=lambda f, m, t: [f(m), f(t, axes=(0, 2)), f(t, (3, 2), (0, -1), "ortho")],
 )
 def fftn(y_bar, x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
     return OVERWRITTEN if overwrite_x else of_numpy.fftn(y_bar, x, s, axes, norm)
 
 
 @linear(
-    fourier.ifftn, samples=lambda f, m, t: [f(m, norm="forward"), f(t, (3, 2), (0, -1), "ortho")]
+    fourier.ifftn,
+    result=COMPLEX,
+    samples=lambda f, m, t: [f(m, norm="forward"), f(t, (3, 2), (0, -1), "ortho")],
 )
 def ifftn(y_bar, x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
     return OVERWRITTEN if overwrite_x else of_numpy.ifftn(y_bar, x, s, axes, norm)
 
 
-@linear(fourier.fft2, samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")])
+@linear(fourier.fft2, result=COMPLEX, samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")])
 def fft2(y_bar, x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
     return OVERWRITTEN if overwrite_x else of_numpy.fft2(y_bar, x, s, axes, norm)
 
 
-@linear(fourier.ifft2, samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")])
+@linear(
+    fourier.ifft2, result=COMPLEX, samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")]
+)
 def ifft2(y_bar, x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
     return OVERWRITTEN if overwrite_x else of_numpy.ifft2(y_bar, x, s, axes, norm)
 
 
 @linear(
-    fourier.rfftn, samples=lambda f, t: [f(t), f(t, axes=(2, 0)), f(t, (3, 3), (0, -1), "ortho")]
+    fourier.rfftn,
+    result=COMPLEX,
+    samples=lambda f, t: [f(t), f(t, axes=(2, 0)), f(t, (3, 3), (0, -1), "ortho")],
 )
 def rfftn(y_bar, x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
     return OVERWRITTEN if overwrite_x else of_numpy.rfftn(y_bar, x, s, axes, norm)
@@ -98,7 +118,9 @@ def irfftn(y_bar, x, s=None, axes=None, norm=None, overwrite_x=False, workers=No
     return OVERWRITTEN if overwrite_x else of_numpy.irfftn(y_bar, x, s, axes, norm)
 
 
-@linear(fourier.rfft2, samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")])
+@linear(
+    fourier.rfft2, result=COMPLEX, samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")]
+)
 def rfft2(y_bar, x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
     return OVERWRITTEN if overwrite_x else of_numpy.rfft2(y_bar, x, s, axes, norm)
 

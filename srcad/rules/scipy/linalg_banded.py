@@ -11,7 +11,7 @@ from scipy import linalg
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable, tangent
 from srcad.rules.linalg import gaps
-from srcad.rules.row import NoPartial
+from srcad.rules.row import NoPartial, Result
 from srcad.rules.scipy.linalg_special import (
     band_of_product,
     shifted,
@@ -172,7 +172,8 @@ def eigvals_banded(
 
 
 @adjoint(
-    linalg.eig_banded, active=("a_band",),
+    linalg.eig_banded,
+    result=Result(lambda eigvals_only=False: 1 if eigvals_only else 2), active=("a_band",),
     samples=lambda f, array: [
         f(array(2, 4)), f(array(3, 4), lower=True), f(array(2, 4), eigvals_only=True),
         f(array(2, 4), True, True, select="i", select_range=(0, 1)),

@@ -7,6 +7,7 @@ from scipy import linalg
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.linalg import adjoined, cholesky_cotangent, transposed, triangle
+from srcad.rules.row import DOUBLE, Result
 from srcad.rules.scipy.linalg_systems import NUMBER, OVERWRITES, STACK, order_of_rows
 
 # Before SciPy 1.18 `cho_factor` left the entries of the matrix beside the factor.
@@ -16,6 +17,7 @@ KEEPS_THE_REST = tuple(int(part) for part in scipy.__version__.split(".")[:2]) <
 # ------------------------------------------------------------------------ Cholesky
 @adjoint(
     linalg.cholesky,
+    result=DOUBLE,
     samples=lambda f, spd: [f(spd(3, 3)), f(spd(2, 3, 3)), f(spd(3, 3), lower=True)],
 )
 def cholesky(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
@@ -31,6 +33,7 @@ def cholesky(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
 
 @adjoint(
     linalg.cho_factor,
+    result=Result(2),
     samples=lambda f, spd: [f(spd(3, 3)), f(spd(2, 3, 3)), f(spd(3, 3), lower=True)],
 )
 def cho_factor(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
@@ -53,7 +56,7 @@ def cho_factor(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
 
 # ------------------------------------------------------------------------ LU
 @adjoint(
-    linalg.lu_factor,
+    linalg.lu_factor, result=Result(2),
     samples=lambda f, array, square: [
         f(square(3)), f(square(3)[[2, 0, 1]]), f(array(3, 5)), f(array(5, 3))],
 )  # fmt: skip
@@ -77,7 +80,7 @@ def lu_factor(y_bar, y, a, overwrite_a=False, check_finite=True):
 
 
 @adjoint(
-    linalg.lu,
+    linalg.lu, result=Result(lambda permute_l=False: 2 if permute_l else 3, static=("p_indices",)),
     samples=lambda f, array, square: [
         f(square(3)[[2, 0, 1]]), f(array(2, 3, 3)), f(array(3, 5)), f(array(5, 3)),
         f(square(3)[[2, 0, 1]], True), f(array(5, 3), permute_l=True),
@@ -145,7 +148,7 @@ def solved_from_right(a, upper):
 
 # ------------------------------------------------------------------------ LDL
 @adjoint(
-    linalg.ldl,
+    linalg.ldl, result=Result(3),
     samples=lambda f, array: [
         f(array(4, 4) + 4 * np.eye(4)), f(array(4, 4) * (1 - np.eye(4))),
         f(array(5, 5), lower=False), f(array(4, 4) * (1 - np.eye(4)), False, False)],

@@ -14,7 +14,7 @@ from scipy import linalg
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.linalg import adjoined, transposed
-from srcad.rules.row import NoPartial
+from srcad.rules.row import DOUBLE, NoPartial, Result
 
 GENERAL_RICCATI = NoPartial("its rule is for the Riccati equation without e and s")
 
@@ -32,7 +32,7 @@ def corner(a):
 
 
 # ------------------------------------------------------------------------ exponentials
-@adjoint(linalg.expm, samples=lambda f, array: [f(array(3, 3)), f(array(2, 3, 3))])
+@adjoint(linalg.expm, result=DOUBLE, samples=lambda f, array: [f(array(3, 3)), f(array(2, 3, 3))])
 def expm(y_bar, y, A):
     """The derivative at the transpose along the cotangent, which SciPy has a function for.
 
@@ -44,7 +44,7 @@ def expm(y_bar, y, A):
 
 
 @adjoint(
-    linalg.expm_frechet,
+    linalg.expm_frechet, result=Result(lambda compute_expm=True: 2 if compute_expm else 1),
     samples=lambda f, array: [
         f(array(3, 3), array(3, 3)), f(array(3, 3), array(3, 3), compute_expm=False)],
 )  # fmt: skip
@@ -98,7 +98,11 @@ def tanhm(y_bar, y, A):
     return corner(linalg.tanhm(blocks(adjoined(A), y_bar)))
 
 
-@adjoint(linalg.signm, samples=lambda f, array: [f(array(3, 3) + 3 * np.diag([1, -1, 1]))])
+@adjoint(
+    linalg.signm,
+    result=Result(dtype="real or complex"),
+    samples=lambda f, array: [f(array(3, 3) + 3 * np.diag([1, -1, 1]))],
+)
 def signm(y_bar, y, A):
     return corner(linalg.signm(blocks(adjoined(A), y_bar)))
 
@@ -115,7 +119,11 @@ def turn_from_cut(A):
     return complex(np.exp(-0.5j * min(np.pi + np.min(angles, initial=0.0), 2.0)))
 
 
-@adjoint(linalg.logm, samples=lambda f, square, spd: [f(square(3)), f(spd(2, 2, 2))])
+@adjoint(
+    linalg.logm,
+    result=Result(dtype="real or complex"),
+    samples=lambda f, square, spd: [f(square(3)), f(spd(2, 2, 2))],
+)
 def logm(y_bar, y, A):
     """Of real matrices, too, the result may be complex; see `fractional_matrix_power`."""
     a, g = transposed(A), conj(y_bar)
@@ -125,7 +133,11 @@ def logm(y_bar, y, A):
     return conj(corner(linalg.logm(blocks(a, g))))
 
 
-@adjoint(linalg.sqrtm, samples=lambda f, square, spd: [f(square(3)), f(spd(2, 2, 2))])
+@adjoint(
+    linalg.sqrtm,
+    result=Result(dtype="real or complex"),
+    samples=lambda f, square, spd: [f(square(3)), f(spd(2, 2, 2))],
+)
 def sqrtm(y_bar, y, A):
     """``y y = A``, so ``y.T A_bar + A_bar y.T = y_bar``."""
     return linalg.solve_sylvester(adjoined(y), adjoined(y), y_bar)
@@ -133,6 +145,7 @@ def sqrtm(y_bar, y, A):
 
 @adjoint(
     linalg.fractional_matrix_power,
+    result=Result(dtype="real or complex"),
     samples=lambda f, square: [f(square(3), 0.7), f(square(3), -1.3)],
 )
 def fractional_matrix_power(y_bar, y, A, t):
@@ -153,6 +166,7 @@ def fractional_matrix_power(y_bar, y, A, t):
 # ------------------------------------------------------------------------ equations
 @adjoint(
     linalg.solve_sylvester,
+    result=DOUBLE,
     samples=lambda f, square, array: [f(square(3), square(2), array(3, 2))],
 )
 def solve_sylvester(y_bar, y, a, b, q):
@@ -165,6 +179,7 @@ def solve_sylvester(y_bar, y, a, b, q):
 
 @adjoint(
     linalg.solve_continuous_lyapunov,
+    result=DOUBLE,
     samples=lambda f, square, array: [f(square(3), array(3, 3))],
 )
 def solve_continuous_lyapunov(y_bar, y, a, q):
@@ -176,7 +191,7 @@ def solve_continuous_lyapunov(y_bar, y, a, q):
 
 
 @adjoint(
-    linalg.solve_discrete_lyapunov,
+    linalg.solve_discrete_lyapunov, result=DOUBLE,
     samples=lambda f, array: [
         f(array(3, 3) / 4, array(3, 3)), f(array(3, 3) / 4, array(3, 3), "bilinear")],
 )  # fmt: skip
@@ -190,6 +205,7 @@ def solve_discrete_lyapunov(y_bar, y, a, q, method=None):
 
 @adjoint(
     linalg.solve_continuous_are,
+    result=DOUBLE,
     samples=lambda f, array, spd: [f(array(3, 3), array(3, 2), spd(3, 3), spd(2, 2))],
 )
 def solve_continuous_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):
@@ -210,6 +226,7 @@ def solve_continuous_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):
 
 @adjoint(
     linalg.solve_discrete_are,
+    result=DOUBLE,
     samples=lambda f, array, spd: [f(array(3, 3), array(3, 2), spd(3, 3), spd(2, 2))],
 )
 def solve_discrete_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):

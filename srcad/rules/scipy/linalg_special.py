@@ -6,6 +6,7 @@ from scipy import linalg
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, bilinear, linear, tangent
 from srcad.rules.linalg import least_squares
+from srcad.rules.row import DOUBLE, Result
 from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
 from srcad.runtime import unbroadcast
 
@@ -136,7 +137,7 @@ def band_of_transpose(y_bar, ab, nlower, nupper):
 
 
 @adjoint(
-    linalg.solve_banded, active=("ab", "b"),
+    linalg.solve_banded, result=DOUBLE, active=("ab", "b"),
     samples=lambda f, v, array, near: [
         f((1, 1), array(3, 4) + np.array([[0], [4], [0]]), v),
         f((1, 2), array(4, 5) + np.array([[0], [0], [5], [0]]), array(5, 2)),
@@ -158,7 +159,7 @@ def solve_banded(
 
 
 @adjoint(
-    linalg.solveh_banded,
+    linalg.solveh_banded, result=DOUBLE,
     samples=lambda f, v, array: [
         f(array(2, 4) + np.array([[0], [6]]), v),
         f(array(3, 4) + np.array([[9], [0], [0]]), array(4, 2), lower=True),
@@ -219,7 +220,7 @@ def solveh_banded_tangent(
 
 # ------------------------------------------------------------------------ least squares
 @adjoint(
-    linalg.lstsq,
+    linalg.lstsq, result=Result(4),
     samples=lambda f, v, m, w, array: [
         f(m.T, v), f(m.T, array(4, 2)), f(m, w), f(m.T, v, 1e-9)],
 )  # fmt: skip

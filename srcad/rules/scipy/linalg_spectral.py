@@ -21,7 +21,7 @@ from srcad.rules.linalg import (
     transposed,
     triangle,
 )
-from srcad.rules.row import NoPartial
+from srcad.rules.row import NoPartial, Result
 from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
 
 SUBSET = NoPartial(
@@ -55,7 +55,7 @@ def norm(y_bar, y, a, ord=None, axis=None, keepdims=False, check_finite=True):
 
 # ------------------------------------------------------------------------ pseudo-inverses
 @adjoint(
-    linalg.pinv,
+    linalg.pinv, result=Result(lambda return_rank=False: 2 if return_rank else 1),
     samples=lambda f, m, t: [
         f(m), f(m.T), f(t), f(m, atol=1e-9, return_rank=True)],
 )  # fmt: skip
@@ -69,7 +69,7 @@ def pinv(y_bar, y, a, *, atol=None, rtol=None, return_rank=False, check_finite=T
 
 
 @adjoint(
-    linalg.pinvh,
+    linalg.pinvh, result=Result(lambda return_rank=False: 2 if return_rank else 1),
     samples=lambda f, square: [
         f(square(3)), f(square(3), lower=False), f(square(3), return_rank=True)],
 )  # fmt: skip
@@ -92,7 +92,10 @@ def of_pinvh(y_bar, y, a, lower):
 
 
 # ------------------------------------------------------------------------ eigenvalues
-@adjoint(linalg.eig, active=("a", "b"), samples=())
+@adjoint(
+    linalg.eig, active=("a", "b"), samples=(),
+    result=Result(lambda left=False, right=True: 1 + left + right, dtype="real or complex"),
+)  # fmt: skip
 def eig(
     y_bar, y, a, b=None, left=False, right=True, overwrite_a=False, overwrite_b=False,
     check_finite=True, homogeneous_eigvals=False,
@@ -118,7 +121,7 @@ def of_eigvals(y_bar, y, a, b, overwrites, homogeneous):
 
 
 eigvals_row = adjoint(
-    linalg.eigvals, active=("a", "b"),
+    linalg.eigvals, active=("a", "b"), result=Result(dtype="real or complex"),
     samples=lambda f, array, spd: [
         f(array(4, 4)), f(spd(3, 3) + array(3, 3) / 9), f(array(2, 3, 3))],
 )  # fmt: skip
@@ -144,7 +147,8 @@ else:  # before SciPy 1.18
 
 
 @adjoint(
-    linalg.eigh, active=("a", "b"),
+    linalg.eigh,
+    result=Result(lambda eigvals_only=False: 1 if eigvals_only else 2), active=("a", "b"),
     samples=lambda f, spd, array: [
         f(spd(4, 4), driver="evd"), f(spd(3, 3), lower=False, driver="ev"),
         f(spd(3, 3), eigvals_only=True),
@@ -257,6 +261,7 @@ def svdvals(y_bar, y, a, overwrite_a=False, check_finite=True):
 
 @adjoint(
     linalg.svd,
+    result=Result(lambda compute_uv=True: 3 if compute_uv else 1, static=("full_matrices",)),
     samples=lambda f, m, t, square: [
         f(m, full_matrices=False), f(m.T, full_matrices=False), f(m, compute_uv=False),
         f(square(3)), f(t, False)],
@@ -271,8 +276,13 @@ def svd(
 
 
 # ------------------------------------------------------------------------ QR
+def count_of_qr(mode="full", pivoting=False):
+    """The number of results of `scipy.linalg.qr`."""
+    return (1 if mode == "r" else 2) + pivoting
+
+
 @adjoint(
-    linalg.qr,
+    linalg.qr, result=Result(count_of_qr),
     samples=lambda f, m, t, square: [
         f(m.T, mode="economic"), f(m, mode="economic"), f(square(3)), f(m.T, mode="r"),
         f(m, mode="r"), f(t, mode="economic"), f(m.T, mode="economic", pivoting=True),
@@ -311,7 +321,7 @@ def in_order(bar, places, a):
 
 # ------------------------------------------------------------------------ RQ
 @adjoint(
-    linalg.rq,
+    linalg.rq, result=Result(lambda mode="full": 1 if mode == "r" else 2),
     samples=lambda f, m, square: [
         f(square(3)), f(m, mode="economic"), f(m.T), f(m.T, mode="economic"), f(m, mode="r"),
         f(m.T, mode="r")],
@@ -346,7 +356,7 @@ def rq_cotangent(r_bar, q_bar, r, q):
 
 # ------------------------------------------------------------------------ products with q
 @adjoint(
-    linalg.qr_multiply,
+    linalg.qr_multiply, result=Result(lambda pivoting=False: 3 if pivoting else 2),
     samples=lambda f, m, v, w, array, square: [
         f(m.T, array(2, 4)), f(m.T, v), f(m.T, array(3, 2), "left"), f(m.T, w, mode="left"),
         f(m, w), f(square(3), array(3, 3), "left", conjugate=True)],

@@ -10,7 +10,7 @@ from scipy import linalg
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, bilinear, linear, tangent
-from srcad.rules.row import NoPartial
+from srcad.rules.row import DOUBLE, NoPartial, Result
 from srcad.rules.scipy.linalg_special import antidiagonal_sums
 from srcad.rules.scipy.linalg_systems import STACK
 
@@ -38,7 +38,7 @@ def leslie(y_bar, f, s):
 
 
 @linear(
-    linalg.convolution_matrix,
+    linalg.convolution_matrix, result=Result(any_lengths=True),
     active=("a",),
     samples=lambda f, v: [
         f(v, 3), f(v, 6), f(v, 3, "same"), f(v, 6, mode="same"), f(v, 3, "valid"),
@@ -88,7 +88,7 @@ def along_diagonals(left, right):
 
 
 @adjoint(
-    linalg.solve_toeplitz, takes_lists=True,
+    linalg.solve_toeplitz, result=DOUBLE, takes_lists=True,
     samples=lambda f, v, w, array: [
         f((w + np.array([5.0, 0, 0]), array(3)), array(3)),
         f((w + np.array([5.0, 0, 0]), array(3)), array(3, 2)),
@@ -124,7 +124,7 @@ def solve_toeplitz_tangent(c_or_cr_dot, b_dot, y, c_or_cr, b, check_finite=True)
 
 
 @bilinear(
-    linalg.matmul_toeplitz, takes_lists=True,
+    linalg.matmul_toeplitz, result=DOUBLE, takes_lists=True,
     samples=lambda f, v, w, array: [
         f((v, w), array(3)), f((w, v), array(4, 2)), f(v, array(4)), f(v, array(4, 2))],
 )  # fmt: skip
@@ -145,7 +145,7 @@ def matmul_toeplitz(y_bar, c_or_cr, x, check_finite=False, workers=None):
 
 # ------------------------------------------------------------------------ circulant
 @adjoint(
-    linalg.solve_circulant,
+    linalg.solve_circulant, result=DOUBLE,
     samples=lambda f, v, array: [
         f(v + np.array([7.0, 0, 0, 0]), array(4)), f(v + np.array([7.0, 0, 0, 0]), array(4, 2))],
 )  # fmt: skip

@@ -6,7 +6,7 @@ from scipy import linalg
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.linalg import gaps
-from srcad.rules.row import NoPartial
+from srcad.rules.row import NoPartial, Result
 from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
 from srcad.runtime import checked_basis
 
@@ -15,6 +15,7 @@ WIDE = NoPartial("its rule is for matrices that have no more columns than rows")
 
 @adjoint(
     linalg.orthogonal_procrustes,
+    result=Result(2),
     samples=lambda f, array: [f(array(4, 3), array(4, 3)), f(array(2, 2), array(2, 2))],
 )
 def orthogonal_procrustes(y_bar, y, A, B, check_finite=True):

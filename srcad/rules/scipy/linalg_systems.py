@@ -13,7 +13,7 @@ from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.linalg import adjoined, per_matrix, triangle
 from srcad.rules.linalg import cofactors as _cofactors
-from srcad.rules.row import NoPartial
+from srcad.rules.row import DOUBLE, NoPartial
 from srcad.runtime import checked_rows, unbroadcast
 
 OVERWRITES = NoPartial(
@@ -58,7 +58,7 @@ def part_read(bar, assume_a, lower):
 
 
 @adjoint(
-    linalg.solve,
+    linalg.solve, result=DOUBLE,
     samples=lambda f, w, array, square, spd: [
         f(square(3), w), f(square(3), array(3, 2), transposed=True),
         f(spd(3, 3), w, True, assume_a="pos"),
@@ -90,7 +90,7 @@ def solve(
 
 
 @adjoint(
-    linalg.solve_triangular,
+    linalg.solve_triangular, result=DOUBLE,
     samples=lambda f, w, array, square: [
         f(square(3), w), f(square(3), array(3, 2), lower=True), f(square(3), w, 1),
         f(square(3), array(3, 2), "T", True), f(square(3), w, trans="N", unit_diagonal=True),
@@ -123,7 +123,7 @@ def solve_triangular(
 
 # ------------------------------------------------------------------------ with a factor
 @adjoint(
-    linalg.cho_solve, takes_lists=True,
+    linalg.cho_solve, result=DOUBLE, takes_lists=True,
     samples=lambda f, w, array, square: [
         f((square(3), True), w), f((square(3), False), array(3, 2)), f((square(3), False), w),
         f((square(3), True), array(3, 2)), f((array(2, 3, 3) + 3 * np.eye(3), True), w)],
@@ -150,7 +150,7 @@ def cho_solve(y_bar, y, c_and_lower, b, overwrite_b=False, check_finite=True):
 
 
 @adjoint(
-    linalg.lu_solve, takes_lists=True,
+    linalg.lu_solve, result=DOUBLE, takes_lists=True,
     samples=lambda f, w, array, square: [
         f((square(3), np.array([1, 2, 2])), w), f((square(3), np.array([0, 2, 2])), array(3, 2)),
         f((square(3), np.array([2, 1, 2])), w, 1),
@@ -189,7 +189,7 @@ nondifferentiable(order_of_rows, memory="fresh")
 
 # ------------------------------------------------------------------------ inverse, determinant
 @adjoint(
-    linalg.inv,
+    linalg.inv, result=DOUBLE,
     samples=lambda f, array, square, spd: [
         f(square(3)), f(array(2, 3, 3) + 3 * np.eye(3)),
         f(square(3) + 2 * np.eye(3), assume_a="sym"), f(spd(3, 3), assume_a="pos", lower=True),

@@ -13,7 +13,7 @@ from scipy import special, stats
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, derivative, nondifferentiable
 from srcad.rules.reduction import kept
-from srcad.rules.row import NoPartial
+from srcad.rules.row import NoPartial, Result
 from srcad.rules.scipy.special_elementary import boxcox as boxcox_rule
 from srcad.runtime import unbroadcast
 
@@ -188,7 +188,7 @@ def _pair_samples(f, v, w, m, array):
     ]
 
 
-@adjoint(stats.pearsonr, samples=_pair_samples)
+@adjoint(stats.pearsonr, result=Result(2), samples=_pair_samples)
 def pearsonr(result_bar, result, x, y, *, alternative="two-sided", axis=0):
     """The correlation is the product of two directions; the p-value is a function of it."""
     if may_be_complex(x) or may_be_complex(y):
@@ -218,7 +218,7 @@ def _regression_samples(f, array):
     return [f(array(5), array(5)), f(array(7), array(7), "less")]
 
 
-@adjoint(stats.linregress, samples=_regression_samples)
+@adjoint(stats.linregress, result=Result(5), samples=_regression_samples)
 def linregress(result_bar, result, x, y, alternative="two-sided"):
     """Slope, intercept, correlation, p-value and standard error of the slope, of two vectors."""
     if may_be_complex(x) or may_be_complex(y):

@@ -1,0 +1,83 @@
+"""What rows declare of results, against the results of their sample calls."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import srcad
+from srcad import errors, rules
+from srcad.rules import lookup, registry
+from srcad.rules.row import Result
+from tests.rules.samples import CALLS
+
+SEVERAL = {np.atleast_1d, np.atleast_2d, np.atleast_3d}  # as many as there are arguments
+
+
+def declared_counts() -> list[tuple[Any, int, int | None]]:
+    """Each sample call of a differentiable row, the number of its results, and the declared one."""
+    found = []
+    for target, args, kwargs in CALLS:
+        rule = lookup(target)
+        is_ufunc_of_several = isinstance(target, np.ufunc) and target.nout > 1
+        if rule is None or rule.kind == "nondifferentiable" or is_ufunc_of_several:
+            continue
+        result = registry.declared_result(target)
+        given = {**dict(zip(rule.parameters, args, strict=False)), **kwargs}
+        options = {name: given[name] for name in result.options if name in given}
+        y = target(*args, **kwargs)
+        count = len(y) if isinstance(y, tuple | list) else 1
+        found.append((target, count, result.count_for(options)))
+    return found
+
+
+def test_sample_calls_have_as_many_results_as_their_rows_declare():
+    counts = declared_counts()
+
+    wrong = [
+        (registry.qualified_name(target), count, declared)
+        for target, count, declared in counts
+        if declared not in (None, count) and target not in SEVERAL
+    ]
+    assert wrong == []
+    assert len(counts) > 1000
+
+
+def test_count_of_results_follows_options():
+    result = Result(lambda left=False, right=True: 1 + left + right, static=("mode",))
+
+    assert result.options == {"mode": None, "left": False, "right": True}
+    assert result.count_for({"mode": "x"}) == 2
+    assert result.count_for({"left": True, "right": False}) == 2
+    assert result.count_for({"left": True}) == 3
+
+
+def reflected(x, n):
+    return x - 2 * n * (n @ x), n @ x
+
+
+@rules.adjoint(reflected, result=Result(2))
+def _(y_bar, y, x, n):
+    first = np.zeros_like(x) if y_bar[0] is None else y_bar[0]
+    second = 0.0 if y_bar[1] is None else y_bar[1]
+    return first - 2 * n * (n @ first) + second * n, None
+
+
+def test_rule_of_a_user_declares_two_results(rng):
+    def both(x, n):
+        y, height = reflected(x, n)
+        return np.sum(y**2) + height**3
+
+    x, n = rng.normal(size=3), np.array([0.6, 0.0, 0.8])
+
+    gradient = srcad.grad(both)(x, n)
+
+    np.testing.assert_allclose(gradient, 2 * x + 3 * (n @ x) ** 2 * n, rtol=1e-12)
+
+
+def test_option_that_decides_results_is_known_before_the_call():
+    def f(x, flags):
+        return np.average(x, returned=flags[0] > 0.5)[0]
+
+    with pytest.raises(errors.UnsupportedSyntaxError, match="the option 'returned'"):
+        srcad.grad(f)(np.arange(3.0), np.array([1.0]))
