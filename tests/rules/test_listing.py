@@ -1,18 +1,17 @@
 """The page of rules is printed from the table."""
 
-import inspect
 from pathlib import Path
 
 import pytest
-from scipy import linalg
 
+from srcad.rules.scipy import IS_BEFORE_1_18
 from tests.rules.listing import page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
 
 
 @pytest.mark.skipif(
-    "overwrite_b" not in inspect.signature(linalg.eigvals).parameters,
+    IS_BEFORE_1_18,
     reason="the page has the parameters of functions in SciPy 1.18",
 )
 def test_rule_listing_page_matches_table(update_golden):

@@ -1,17 +1,14 @@
 """Factors of matrices by SciPy: Cholesky, LU."""
 
 import numpy as np
-import scipy
 from scipy import linalg
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.linalg import adjoined, cholesky_cotangent, transposed, triangle
 from srcad.rules.row import DOUBLE, Result
+from srcad.rules.scipy import IS_BEFORE_1_18
 from srcad.rules.scipy.linalg_systems import NUMBER, OVERWRITES, STACK, order_of_rows
-
-# Before SciPy 1.18 `cho_factor` left the entries of the matrix beside the factor.
-KEEPS_THE_REST = tuple(int(part) for part in scipy.__version__.split(".")[:2]) < (1, 18)
 
 
 # ------------------------------------------------------------------------ Cholesky
@@ -49,7 +46,7 @@ def cho_factor(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
         a_bar = cholesky_cotangent(np.tril(y[0]), np.tril(c_bar))
     else:
         a_bar = cholesky_cotangent(adjoined(np.triu(y[0])), adjoined(np.triu(c_bar)))
-    if KEEPS_THE_REST:
+    if IS_BEFORE_1_18:  # the other triangle holds the entries of the matrix
         return a_bar + (np.triu(c_bar, 1) if lower else np.tril(c_bar, -1))
     return a_bar
 

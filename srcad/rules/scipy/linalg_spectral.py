@@ -3,8 +3,6 @@
 The formulas are those of the functions of `numpy.linalg`.
 """
 
-import inspect
-
 import numpy as np
 from scipy import linalg
 
@@ -22,6 +20,7 @@ from srcad.rules.linalg import (
     triangle,
 )
 from srcad.rules.row import NoPartial, Result
+from srcad.rules.scipy import IS_BEFORE_1_18
 from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
 
 SUBSET = NoPartial(
@@ -126,7 +125,16 @@ eigvals_row = adjoint(
         f(array(4, 4)), f(spd(3, 3) + array(3, 3) / 9), f(array(2, 3, 3))],
 )  # fmt: skip
 
-if "overwrite_b" in inspect.signature(linalg.eigvals).parameters:
+if IS_BEFORE_1_18:
+
+    @eigvals_row
+    def eigvals_of_older(
+        y_bar, y, a, b=None, overwrite_a=False, check_finite=True, homogeneous_eigvals=False
+    ):
+        """As of `numpy.linalg.eigvals`."""
+        return of_eigvals(y_bar, y, a, b, overwrite_a, homogeneous_eigvals)
+
+else:
 
     @eigvals_row
     def eigvals(
@@ -135,15 +143,6 @@ if "overwrite_b" in inspect.signature(linalg.eigvals).parameters:
     ):  # fmt: skip
         """As of `numpy.linalg.eigvals`."""
         return of_eigvals(y_bar, y, a, b, overwrite_a or overwrite_b, homogeneous_eigvals)
-
-else:  # before SciPy 1.18
-
-    @eigvals_row
-    def eigvals_of_older(
-        y_bar, y, a, b=None, overwrite_a=False, check_finite=True, homogeneous_eigvals=False
-    ):
-        """As of `numpy.linalg.eigvals`."""
-        return of_eigvals(y_bar, y, a, b, overwrite_a, homogeneous_eigvals)
 
 
 @adjoint(

@@ -7,7 +7,6 @@ share the cotangent equally.  The formulas are the derivatives of those in SciPy
 import math
 
 import numpy as np
-import scipy
 from scipy import special
 from scipy.spatial import distance
 
@@ -15,10 +14,9 @@ from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, linear, nondifferentiable
 from srcad.rules.registry import static
 from srcad.rules.row import NoPartial
+from srcad.rules.scipy import IS_BEFORE_1_18  # no distances between rows before
 from srcad.runtime import unbroadcast
 
-# SciPy 1.18 added distances between rows.
-TAKES_ROWS = tuple(int(part) for part in scipy.__version__.split(".")[:2]) >= (1, 18)
 METRIC = NoPartial("the metric must be the name of a metric of real numbers; write it out")
 VARIANCES = NoPartial("the variances V are computed from the points; pass V=...")
 COVARIANCE = NoPartial("the inverse VI of the covariance is computed from the points; pass VI=...")
@@ -287,7 +285,7 @@ def squareform(y_bar, X, force="no", checks=True):
 @adjoint(
     distance.euclidean, active=("u", "v", "w"),
     samples=lambda f, v, m, near: [
-        f(v, v[::-1]), f(v, v[::-1], near(0.5, 2.0, 4)), *[f(m, v)] * TAKES_ROWS],
+        f(v, v[::-1]), f(v, v[::-1], near(0.5, 2.0, 4)), *[f(m, v)] * (not IS_BEFORE_1_18)],
     kinks=lambda f: [(f([1, 2], np.array([1.0, 2.0])), [0, 0])],
 )  # fmt: skip
 def euclidean(y_bar, y, u, v, w=None):
@@ -301,7 +299,7 @@ def euclidean(y_bar, y, u, v, w=None):
 @adjoint(
     distance.sqeuclidean, active=("u", "v", "w"),
     samples=lambda f, v, m, near: [
-        f(v, v[::-1]), f(v, v[::-1], near(0.5, 2.0, 4)), *[f(m, v)] * TAKES_ROWS],
+        f(v, v[::-1]), f(v, v[::-1], near(0.5, 2.0, 4)), *[f(m, v)] * (not IS_BEFORE_1_18)],
 )  # fmt: skip
 def sqeuclidean(y_bar, y, u, v, w=None):
     if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
@@ -337,7 +335,7 @@ def by_squares(g, slope, u, v, w):
     samples=lambda f, v, m, near: [
         f(v, v[::-1], 3), f(v, v[::-1], 2.5), f(v, v[::-1]),
         f(v, v[::-1], 1.5, near(0.5, 2.0, 4)),
-        *[f(m, v, p=1, w=near(0.5, 2.0, 4))] * TAKES_ROWS],
+        *[f(m, v, p=1, w=near(0.5, 2.0, 4))] * (not IS_BEFORE_1_18)],
     kinks=lambda f: [(f([1, 2], np.array([1.0, 2.0]), 3), [0, 0])],
 )  # fmt: skip
 def minkowski(y_bar, y, u, v, p=2, w=None):
