@@ -58,7 +58,10 @@ def average(y_bar, y, a, axis=None, weights=None, returned=False, *, keepdims=Fa
     a_bar = None
     each: Any = 0.0
     if g is not None:
-        total = np.sum(full) if axis is None else np.sum(full, axis=axis, keepdims=True)
+        if returned:
+            total = kept(y[1], a, axis, keepdims)
+        else:
+            total = np.sum(full) if axis is None else np.sum(full, axis=axis, keepdims=True)
         share = kept(g, a, axis, keepdims) / total
         a_bar = share * conj(full)
         each = share * conj(a - kept(mean, a, axis, keepdims))

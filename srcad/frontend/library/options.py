@@ -15,6 +15,7 @@ from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_in
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Value
 from srcad.rules.row import Rule
+from srcad.types.numeric import Numeric
 from srcad.types.structures import Opaque
 
 
@@ -59,6 +60,19 @@ def cho_solve(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
     if args:
         return apply(state, function, (pair, *args[1:]), kwargs)
     return apply(state, function, args, {**kwargs, "c_and_lower": pair})
+
+
+@means(np.average)
+def average(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``np.average`` with weights: the sum of the weights is kept for the reverse pass."""
+    weights = args[2] if len(args) > 2 else kwargs.get("weights")
+    are_given = isinstance(weights, Value) and isinstance(weights.type, Numeric)
+    if not are_given or len(args) > 3 or "returned" in kwargs:
+        return None
+    if not state.is_active(*args, *kwargs.values()):
+        return None
+    pair = apply(state, Constant(np.average), args, {**kwargs, "returned": Constant(True)})
+    return pair.items[0] if isinstance(pair, TupleValue) else None
 
 
 @means(np.einsum)

@@ -9,6 +9,7 @@ from scipy import special
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.reduction import kept
+from srcad.rules.registry import is_known, static
 from srcad.runtime import unbroadcast
 
 
@@ -41,9 +42,7 @@ def shares(y_bar, y, a, axis, b, keepdims):
     if y_bar is None:
         return None, None
     full = a if b is None else a + b
-    total = kept(y, full, axis, keepdims)
-    below = a - np.where(total == -np.inf, 0.0, total)
-    power = np.where(a == np.inf, 0.0, below)
+    power = below(a, kept(y, full, axis, keepdims))
     bar = kept(y_bar, full, axis, keepdims)
     if b is None:
         return unbroadcast(bar * conj(np.exp(power)), a), None
@@ -53,6 +52,20 @@ def shares(y_bar, y, a, axis, b, keepdims):
     if np.ndim(full) > 0:
         b_bar = np.broadcast_to(b_bar, np.shape(full))  # `a` may be shorter than `b`
     return unbroadcast(a_bar, a), unbroadcast(b_bar, b)
+
+
+def below(a, total):
+    """``a - total``, but 0 where both are ``inf``, and ``-inf`` where both are ``-inf``."""
+    if may_be_complex(total) or not is_known(total.dtype):
+        return np.where(a == np.inf, 0.0, a - np.where(total == -np.inf, 0.0, total))
+    most = largest(total.dtype)
+    return np.minimum(a, most) - np.clip(total, -most, most)
+
+
+@static
+def largest(dtype):
+    """The largest finite number of a dtype."""
+    return float(np.finfo(dtype).max)
 
 
 @adjoint(
