@@ -54,7 +54,7 @@ def convolve(y_bar, a, v, mode="full"):
 
 
 @bilinear(
-    np.correlate,
+    np.correlate, result=Result(any_lengths=True),
     samples=lambda f, v, w, array: [
         f(v, w), f(w, v), f(v, w, "same"), f(w, v, "same"), f(v, w, "full"), f(w, v, mode="full"),
         f(array(5), v, "same"), f(v, array(5), "same")],
