@@ -40,7 +40,8 @@ class Result:
     ----------
     count : int, callable or None
         The number of results; None where it depends on the operands.  A callable is given the
-        options that decide it, by name, and has their default values.
+        options that decide it, by name, and has their default values; ``ndim`` among them is the
+        number of axes of the first argument.
     static : tuple of str
         Options that have to be known before a call that is differentiated: the parameters of
         `count` by default.
@@ -70,14 +71,15 @@ class Result:
         if isinstance(self.count, types.FunctionType):
             code, defaults = self.count.__code__, self.count.__defaults__ or ()
             names |= dict(zip(code.co_varnames[: code.co_argcount], defaults, strict=True))
+        names.pop("ndim", None)
         return names
 
     def count_for(self, given: Mapping[str, Any]) -> int | None:
         """Return the number of results of a call with these options; None if it is not known."""
         if self.count is None or isinstance(self.count, int):
             return self.count
-        decide = {name for name in self.options if name not in self.static}
-        return self.count(**{name: value for name, value in given.items() if name in decide})
+        decide = self.count.__code__.co_varnames[: self.count.__code__.co_argcount]
+        return self.count(**{name: given[name] for name in decide if name in given})
 
 
 DOUBLE = Result(dtype="double")

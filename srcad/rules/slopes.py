@@ -29,8 +29,13 @@ def other_axes(axis, ndim):
     return tuple(k for k in range(ndim) if k != axis)
 
 
+def count_of_slopes(axis=None, ndim=None):
+    """The number of results: one for each axis."""
+    return ndim if axis is None else np.size(axis)
+
+
 @adjoint(
-    np.gradient, result=Result(None, static=("axis",)),
+    np.gradient, result=Result(count_of_slopes),
     samples=lambda f, v, m, t: [
         f(v), f(m), f(m, 0.7, axis=0), f(m, 0.7, 0.3), f(m, 0.6), f(v, 0.3, edge_order=2),
         f(v, np.array([0.1, 0.5, 1.1, 2.0]), edge_order=2), f(t, axis=(1, 2)),

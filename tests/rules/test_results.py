@@ -25,6 +25,7 @@ def declared_counts() -> list[tuple[Any, int, int | None]]:
         result = registry.declared_result(target)
         given = {**dict(zip(rule.parameters, args, strict=False)), **kwargs}
         options = {name: given[name] for name in result.options if name in given}
+        options["ndim"] = getattr(args[0], "ndim", None) if args else None
         y = target(*args, **kwargs)
         count = len(y) if isinstance(y, tuple | list) else 1
         found.append((target, count, result.count_for(options)))

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.ir.argument_types import types_in
+from srcad.ir.argument_types import argument_type, types_in
 from srcad.ir.core import Arg, Const, Display
 from srcad.ir.inference.cases import Case, agreed, cases, in_case, of_other_ranks
 from srcad.ir.inference.memo import outline, question, remembered
@@ -102,7 +102,11 @@ def _declared(target: Any, args: Args, kwargs: Kwargs) -> Type | None:
     options = {name: given[name] for name in result.options if name in given}
     if not all(isinstance(arg, Const) for arg in options.values()):
         return OPAQUE
-    count = result.count_for({n: arg.value for n, arg in options.items() if isinstance(arg, Const)})
+    known = {name: arg.value for name, arg in options.items() if isinstance(arg, Const)}
+    first = argument_type(args[0]) if args else None
+    if isinstance(first, Numeric) and first.shape is not None:
+        known["ndim"] = len(first.shape)
+    count = result.count_for(known)
     if count is None:
         return OPAQUE
     is_double = result.dtype == "double" and _are_doubles((*args, *(arg for _, arg in kwargs)))
