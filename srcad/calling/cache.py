@@ -67,8 +67,9 @@ class Entry:
         bind = self._binds.get(head)
         if bind is None:
             bind = self._binds[head] = binder(
-                self.pattern, self.parameters, function, self.rules, head=head, asks=self.asks
-            )
+                self.pattern, self.parameters, function, self.rules, head=head, asks=self.asks,
+                tested=getattr(self.run, "tested", None),
+            )  # fmt: skip
         return bind(function, run, next_)
 
     def bare(self, function: Any) -> Run:

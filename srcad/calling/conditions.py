@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 import sys
 from collections.abc import Mapping
 from types import CodeType
@@ -16,6 +17,7 @@ from srcad.types.sizes import Assumption
 from srcad.types.sources import EACH, Path, follow, read
 
 _NOTHING = object()
+_NAME = re.compile(r"\w+")
 _DEEP = 16  # steps that are nested in one expression
 _BOUND: dict[str, Any] = {
     "type": type, "len": len, "tuple": tuple, "list": list, "dict": dict, "float": float,
@@ -30,7 +32,10 @@ class Conditions:
     Every condition may use what the ones before it have named (by ``:=``), since they are tested
     in order.  All names that are not the user's begin with `prefix`.
 
-    With `quick` there is a second list: what suffices where all shapes are those last seen.
+    With `quick` there is a second list: what suffices where all shapes are those last seen.  With
+    `left` there is another one: what is left to test before code that tests the dtypes, orders and
+    lengths of its arrays itself.  `tested` are the names of these arrays in that code, by path, and
+    `tests` what it has to test.
     """
 
     def __init__(
@@ -55,6 +60,10 @@ class Conditions:
         self.assumptions: list[Assumption] = []
         self.quick: list[str] | None = None
         self.shapes: dict[str, str] = {}
+        self.left: list[str] | None = None
+        self.tested: Mapping[Path, str] = {}
+        self.tests: list[str] = []
+        self.unread: list[str] = []  # the names of shapes that only the code reads
         self.ordered: frozenset[tuple[str, str]] = frozenset()
         self._counter = 0
         self._known: dict[int, str] = {}
@@ -172,11 +181,21 @@ class Conditions:
         return name
 
     # ------------------------------------------------------------------------- types
-    def add(self, condition: str, quick: str | None = None) -> None:
-        """One more condition; `quick` stands for it where all shapes are those last seen."""
+    def add(self, condition: str, quick: str | None = None, left: str | None = None) -> None:
+        """One more condition; `quick` and `left` stand for it in the lists of these names."""
         self.conditions.append(condition)
         if self.quick is not None and quick != "":
             self.quick.append(quick or condition)
+        if self.left is not None and left != "":
+            self.left.append(left or condition)
+
+    def left_test(self) -> str | None:
+        """Return what is left to test before code that tests its arrays; None if it cannot be."""
+        if self.left is None:
+            return None
+        test = " and ".join(self.left)
+        names = set(_NAME.findall(test))
+        return None if names.intersection(self.unread) else test
 
     def add_shape(self, array: str, path: Path, rank: int) -> None:
         """Add the condition that the array at a path has this rank, and name its shape."""
@@ -184,9 +203,12 @@ class Conditions:
         seen = f"{self.prefix}seen{len(self.shapes) + 1}"
         if self.quick is not None:
             self.shapes[shape] = seen
+        if path in self.tested:
+            self.unread.append(shape)
         self.add(
             f"{self.own('len')}({shape} := {array}.shape) == {rank}",
             quick=f"({shape} := {array}.shape) == {seen}",
+            left="" if path in self.tested else None,
         )
 
     def is_class(self, first: str, cls: str) -> None:

@@ -35,17 +35,26 @@ text of two float arguments reads ::
 
 so that one frame stands between the user and an error, and errors of generated code get a note.
 What NumPy raises is left to `srcad.calling.quiet`.
+
+Compiled code tests dtypes, orders and lengths of its arrays itself, in less time.  Where only
+classes and what is no array remain to be tested, it is called first::
+
+    if _type(x) is _ndarray and _type(y) is _ndarray:
+        _result = _tested(x, y)
+        if _result is not _misfit:
+            return _result
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
 from srcad.arguments.aliasing import Pairs, overlapping, shared
+from srcad.backends.interface import MISFIT, Tested
 from srcad.backends.interface.tracebacks import add_note
 from srcad.calling.conditions import Conditions, guarded_code
 from srcad.calling.quiet import FLOATING, again, current_form
@@ -107,6 +116,7 @@ def binder(
     *,
     head: bool,
     asks: bool = False,
+    tested: Tested | None = None,
 ) -> Bind:
     """Generate the function that binds a pattern to a function object.
 
@@ -124,6 +134,8 @@ def binder(
         Whether to bind arguments as a call of the function does; else all arguments come in order.
     asks : bool
         Whether to ask for the surroundings before the call: the function must not run twice.
+    tested : Tested, optional
+        The form of the function that tests its arrays itself; the head calls it first.
 
     Returns
     -------
@@ -135,18 +147,39 @@ def binder(
     """
     names = [p.name for p in parameters]
     name = _name_of(function)
-    c = _conditions(pattern, names, function, name, rules)
+    arrays = _tested_arrays(pattern, names, tested) if head and not asks else {}
+    c = _conditions(pattern, names, function, name, rules, arrays)
     inputs = ", ".join([*names, *(c.names[path] for path, _ in pattern.captures)])
-    text = _text(c, parameters, inputs, name, head=head, asks=asks)
+    left = c.left_test()
+    if tested is None or (left is not None and not tested.require(c.tests)):
+        left = None
+    text = _text(c, parameters, inputs, name, head=head, asks=asks, left=left)
     own = {f"{c.prefix}{key}": value for key, value in _BOUND.items()}
+    own[f"{c.prefix}tested"] = tested and tested.run
     space: dict[str, Any] = {**c.constants, **own, "__name__": "srcad"}
     exec(compile(text, f"<srcad dispatch {name}>", "exec"), space)
     bind: Bind = space["bind"]
     return bind
 
 
+def _tested_arrays(
+    pattern: Pattern, names: Sequence[str], tested: Tested | None
+) -> dict[Path, str]:
+    """Return the arrays that compiled code tests itself: their names there, by path."""
+    paths: list[Path] = [(("param", name),) for name in names]
+    paths += [path for path, _ in pattern.captures]
+    if tested is None or tested.count != len(paths):
+        return {}
+    return {paths[k]: name for k, name in tested.arrays.items()}
+
+
 def _conditions(
-    pattern: Pattern, names: list[str], function: Any, name: str, rules: int | None
+    pattern: Pattern,
+    names: list[str],
+    function: Any,
+    name: str,
+    rules: int | None,
+    tested: Mapping[Path, str],
 ) -> Conditions:
     """Everything that a pattern takes for granted, the quickest to fail first."""
     codes = {
@@ -157,8 +190,8 @@ def _conditions(
     c = Conditions(names, function, codes, name)
     c.assumptions = list(pattern.assumptions)
     c.ordered = frozenset(("param", name) for name in pattern.ordered)
-    if len(pattern.assumptions) > 1:
-        c.quick = []
+    c.quick = [] if len(pattern.assumptions) > 1 else None
+    c.left, c.tested = [] if tested else None, tested
     for parameter, type_ in zip(names, pattern.types, strict=True):
         check(c, type_, parameter, (("param", parameter),))
     if pattern.written and len(names) > 1:
@@ -194,16 +227,23 @@ def _text(
     *,
     head: bool,
     asks: bool,
+    left: str | None,
 ) -> str:
     p = c.prefix
     names = ", ".join(parameter.name for parameter in parameters)
     test = " and ".join(c.conditions) or "True"
     before: list[str] = []
+    if left is not None:
+        left = _safe(c, left, before)
+        before += [
+            f"if {left}:",
+            f"    {p}result = {p}tested({inputs})",
+            f"    if {p}result is not {p}misfit:",
+            f"        return {p}result",
+        ]
     if c.shapes:
         test = f"{' and '.join(c.quick or ())} or {test} and {_note_shapes(c, before)}"
-    if c.risky:
-        before += ["try:", f"    {p}fits = {test}", f"except {p}errors:", f"    {p}fits = False"]
-        test = f"{p}fits"
+    test = _safe(c, test, before)
     run = f"{p}form({p}run)" if asks else f"{p}run"
     bound = f"{p}bound({run}, {inputs})" if inputs else run
     if head:
@@ -225,6 +265,15 @@ def _text(
         f"    return {name}",
     ]
     return "\n".join(lines)
+
+
+def _safe(c: Conditions, test: str, before: list[str]) -> str:
+    """Return a test; one that may raise is made before, and fails then."""
+    if not c.risky:
+        return test
+    p = c.prefix
+    before += ["try:", f"    {p}fits = {test}", f"except {p}errors:", f"    {p}fits = False"]
+    return f"{p}fits"
 
 
 def _head_body(
@@ -331,4 +380,5 @@ _BOUND: dict[str, Any] = {
     "again": again,
     "form": current_form,
     "note": add_note,
+    "misfit": MISFIT,
 }

@@ -122,9 +122,13 @@ def assume(c: Conditions, assumption: Assumption) -> None:
         _assume_each(c, assumption, symbols)
     else:
         of_shapes = all((*_source(s)[:-1], ("shape",)) in c.names for s in symbols)
+        is_tested = of_shapes and all(_source(s)[:-1] in c.tested for s in symbols)
+        if is_tested:
+            c.tests.append(_relation(assumption, {s: _tested_length(c, s) for s in symbols}))
         c.add(
             _relation(assumption, {s: _symbol(c, s) for s in symbols}),
             quick="" if of_shapes else None,
+            left="" if is_tested else None,
         )
 
 
@@ -167,6 +171,12 @@ def _symbol(c: Conditions, symbol: Symbol) -> str:
     if source[-1][0] == "shape" and shape is not None:
         return f"{shape}[{source[-1][1]}]"
     return c.expression(source)
+
+
+def _tested_length(c: Conditions, symbol: Symbol) -> str:
+    """Return a length of an array in the code that tests it."""
+    *path, (_, axis) = _source(symbol)
+    return f"{c.tested[tuple(path)]}.shape[{axis}]"
 
 
 def _relation(assumption: Assumption, values: dict[Symbol, str]) -> str:
@@ -244,16 +254,17 @@ def _numeric(c: Conditions, type_: Any, first: str, name: str, path: Path) -> No
 def _array(c: Conditions, type_: Numeric, first: str, name: str, path: Path) -> None:
     p = c.prefix
     exact = f"{p}type({first}) is {p}ndarray"
-    c.add(f"({exact} or {p}type({name}) is {p}memmap)", quick=exact)
+    c.add(f"({exact} or {p}type({name}) is {p}memmap)", quick=exact, left=exact)
+    is_tested = "" if path in c.tested else None
     if type_.dtype is None:
         c.add(f"{c.constant(is_number)}({name})")
     else:
         dtype = c.constant(type_.dtype)
         exact = f"{name}.dtype is {dtype}"
-        c.add(f"({exact} or {name}.dtype == {dtype})", quick=exact)
+        c.add(f"({exact} or {name}.dtype == {dtype})", quick=exact, left=is_tested)
     rank = None if type_.shape is None else len(type_.shape)
     if path[0] in c.ordered and (rank is None or rank > 1):
-        c.add(f"{name}.flags.c_contiguous")
+        c.add(f"{name}.flags.c_contiguous", left=is_tested)
     if type_.shape is not None:
         c.add_shape(name, path, len(type_.shape))
 

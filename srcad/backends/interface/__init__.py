@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from srcad.errors import short_path
@@ -10,6 +10,7 @@ from srcad.ir.core import Function, Location
 from srcad.startup.records import dataclass
 
 Run = Callable[..., Any]
+MISFIT = object()  # returned by code that tests its arguments, for those that it does not serve
 
 
 class NotCovered(Exception):  # noqa: N818 - no error: it says who writes the function instead
@@ -50,6 +51,27 @@ class Written(Protocol):
     @property
     def line_map(self) -> Mapping[int, Location]:
         """The user's place of the lines that have one."""
+
+
+class Tested(Protocol):
+    """The form of a function that tests dtypes, orders and lengths of its arrays.
+
+    Attributes
+    ----------
+    count : int
+        How many arguments it has.
+    arrays : dict
+        The names of the arrays that it tests, by the positions of the arguments.
+    """
+
+    count: int
+    arrays: Mapping[int, str]
+
+    def require(self, tests: Sequence[str]) -> bool:
+        """Have conditions on lengths tested, in terms of these names; False if it is too late."""
+
+    def run(self, *arguments: Any) -> Any:
+        """Return the result, or `MISFIT`."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ division by zero): then the NumPy text runs on the same arguments.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -125,16 +125,33 @@ def load(
 
     def compile_loops() -> Callable[..., Any]:
         made: Callable[..., Any] = kernels().compiled(
-            loops.text, loops.name, prepared.lowered.parameters, inner
+            with_tests(loops.text, switch.tests), loops.name, prepared.lowered.parameters, inner
         )
         return made
 
     def numpy_code() -> Callable[..., Any]:
         return load_numpy(write_numpy(prepared.function, loops.name), label)
 
-    switch = Switch(loops.name, compile_loops, numpy_code, options, measures)
-    text = prepared.wrapper.text(loops.name)
-    return switch.wrapped(text, prepared.wrapper.constants, loops.text, label)
+    wrapper = prepared.wrapper
+    switch = Switch(
+        loops.name, compile_loops, numpy_code, options, measures, wrapper.arrays(), wrapper.count
+    )
+    text = wrapper.text(loops.name)
+    return switch.wrapped(text, wrapper.constants, loops.text, label)
+
+
+def with_tests(text: str, tests: Sequence[str]) -> str:
+    r"""Return the text of a function that raises `Deopt` if one of the conditions does not hold.
+
+    >>> print(with_tests("def f(x, y):\n    return x + y\n", ["x.shape[0] == y.shape[0]"]), end="")
+    def f(x, y):
+        if not (x.shape[0] == y.shape[0]):
+            raise Deopt
+        return x + y
+    """
+    first, body = text.split("\n", 1)
+    lines = [f"    if not ({' and '.join(tests)}):", "        raise Deopt"] if tests else []
+    return "\n".join([first, *lines, body])
 
 
 def configure(options: Numba) -> Backend:

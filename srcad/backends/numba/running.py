@@ -17,6 +17,8 @@ generated: it takes the arguments of the derivative, and makes its results::
         return numpy(a0, a1)
 
 Numba raises TypeError for arrays in another order: from then on copies in C order are passed.
+Another wrapper, ``grad_f_tested``, is called before the arrays are looked at.  It returns `MISFIT`
+for those of other dtypes or in another order, and for lengths that the kernel refuses.
 ``kernel`` is None until Numba has compiled, and if the NumPy code is to run for good.  ``numpy``
 is a method of `Switch` until that is decided.
 """
@@ -38,7 +40,7 @@ import numpy as np
 from numpy._core import umath
 
 from srcad.arguments.options import Numba
-from srcad.backends.interface import NotCovered
+from srcad.backends.interface import MISFIT, NotCovered
 from srcad.backends.numba.deopt import Deopt
 from srcad.backends.numba.lowering import Lowered, Parameter
 from srcad.backends.numba.representations import Array, Items, Known, Parts, Rep
@@ -54,6 +56,7 @@ from srcad.types.structures import ListOf, TupleOf
 Run = Callable[..., Any]
 
 LARGEST = 2**53  # integers from here on go to the NumPy code: index arithmetic might overflow
+MOST_MISFITS = 20  # each costs much more than the tests in Python
 MOST_FAILURES = 3  # in a row: a kernel that raises leaks the arrays that it has made
 WORTH = 0.5  # seconds in the NumPy code after which ``backend="auto"`` compiles
 REFUSALS = (Deopt, TypeError, OverflowError, MemoryError)
@@ -109,20 +112,41 @@ class Wrapper:
             for p in self.lowered.parameters
             if p.type.shape == () and p.type.dtype is not None and p.type.dtype.kind in "iu"
         ]
+        made = f"{', '.join(names)} = kernel({fetched})"
+        returned = f"return {packed[0] if len(packed) == 1 else _tuple(packed)}"
         lines = [
             f"def {name}({arguments}):",
             f"    if {' and '.join(tests)}:",
             "        try:",
-            f"            {', '.join(names)} = kernel({fetched})",
+            f"            {made}",
             "        except refusals as error:",
             "            refused(error)",
             "        else:",
             "            if failures:",
             "                failures.clear()",
-            f"            return {packed[0] if len(packed) == 1 else _tuple(packed)}",
+            f"            {returned}",
             f"    return numpy({arguments})",
+            "",
+            f"def {name}_tested({arguments}):",
+            f"    if tests_arrays and {' and '.join(tests)}:",
+            "        try:",
+            f"            {made}",
+            "        except exception:",
+            "            return missed()",
+            "        if failures:",
+            "            failures.clear()",
+            f"        {returned}",
+            "    return misfit",
         ]
         return "\n".join(lines) + "\n"
+
+    def arrays(self) -> dict[int, str]:
+        """Return the names of arrays that a kernel takes as they are, by the arguments' places."""
+        return {
+            int(p.path[0][1]): p.name
+            for p in self.lowered.parameters
+            if len(p.path) == 1 and p.type.form == "array" and p.type.shape and p.type.dtype
+        }
 
     def _constant(self, value: Any) -> str:
         """Return the name of an object."""
@@ -243,6 +267,10 @@ class Switch:
         How it is compiled.
     measures : bool
         Whether it is compiled only when the NumPy code has taken some time.
+    arrays, count
+        The arrays that the kernel tests, and the number of arguments: see `Tested`.
+    tests : tuple of str
+        What the kernel has to test of their lengths.
     """
 
     name: str
@@ -250,6 +278,11 @@ class Switch:
     load_numpy: Callable[[], Run]
     options: Numba
     measures: bool = False
+    arrays: Mapping[int, str] = field(default_factory=dict)
+    count: int = 0
+    tests: tuple[str, ...] = ()
+    misfits: int = 0
+    run: Any = None
     space: dict[str, Any] = field(default_factory=dict)
     lock: Any = field(default_factory=lock)
     failures: list[None] = field(default_factory=list)
@@ -270,7 +303,9 @@ class Switch:
         self.space = {**constants, **self._namespace()}
         exec(compile(tree, file, "exec", dont_inherit=True), self.space)
         run = self.space[self.name]
+        self.run = self.space[f"{self.name}_tested"]
         assert isinstance(run, FunctionType)
+        run.__dict__["tested"] = self
         register_text(file, shown, run)
         run.__dict__["numpy_form"] = self.numpy_form
         run.__dict__["runs_on"] = self.runs_on
@@ -280,6 +315,10 @@ class Switch:
         return {
             "__name__": "srcad.generated",
             "kernel": None,
+            "tests_arrays": False,
+            "exception": Exception,
+            "missed": self._missed,
+            "misfit": MISFIT,
             "numpy": self._measured if self.measures else self._first,
             "handling": _handling,
             "quiet": _quiet,
@@ -366,6 +405,7 @@ class Switch:
             self.why_numpy = found.reason
         else:
             self.space["kernel"] = kernel
+            self.space["tests_arrays"] = True
 
     def _raise_or_warn(self) -> None:
         if not self.why_numpy or self.measures:
@@ -378,18 +418,35 @@ class Switch:
             f"{self.name!r} runs on NumPy: {self.why_numpy}", BackendWarning, stacklevel=2
         )
 
+    # --------------------------------------------------------------------- tests in the kernel
+    def require(self, tests: Sequence[str]) -> bool:
+        """Have the kernel test conditions; False if it has been compiled with other ones."""
+        with self.lock:
+            if not self.is_started:
+                self.tests = tuple(tests)
+            return self.tests == tuple(tests)
+
+    def _missed(self) -> Any:
+        """Return `MISFIT`; after many calls that do not fit, the kernel is not tried first."""
+        self.misfits += 1
+        if self.misfits >= MOST_MISFITS:
+            self.space["tests_arrays"] = False
+        return MISFIT
+
     # --------------------------------------------------------------------- after a failure
     def _refused(self, error: BaseException) -> None:
         """Count a call that raised `Deopt`; after several the kernel is not used again."""
         kernel = self.space["kernel"]
         if isinstance(error, TypeError) and not self.copies and kernel is not None:
             self.copies = True
+            self.space["tests_arrays"] = False
             self.space["kernel"] = partial(_with_copies, kernel)
             return
         self.failures.append(None)
         if len(self.failures) >= MOST_FAILURES:
             self.why_numpy = "the compiled code did not serve the arguments of several calls"
             self.space["kernel"] = None
+            self.space["tests_arrays"] = False
 
 
 def _with_copies(kernel: Run, *arguments: Any) -> Any:
