@@ -9,11 +9,22 @@ import pytest
 import srcad
 from srcad.backends.numba import running
 from srcad.backends.numba.backend import with_tests
+from tests.marks import some
 
 needs_numba = pytest.mark.skipif(
     importlib.util.find_spec("numba") is None, reason="needs the extra: pip install '.[numba]'"
 )
 SCALE = np.array([1.0, 2.0, 0.5])
+CHANGES = {
+    "float32": lambda a: a.astype(np.float32),
+    "int": lambda a: a.astype(np.int64),
+    "fortran": lambda a: np.asfortranarray(a),
+    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+    "reversed": lambda a: a[..., ::-1],
+    "big-endian": lambda a: a.astype(">f8"),
+    "complex": lambda a: a.astype(complex),
+    "subclass": lambda a: a.view(np.recarray),
+}
 
 
 def residual(w, X, y):
@@ -66,26 +77,16 @@ def test_kernel_tests_its_arrays(f, count, rng):
 
 @needs_numba
 @pytest.mark.filterwarnings("ignore::srcad.errors.BackendWarning")
-@pytest.mark.parametrize("position", [0, 1, 2])
 @pytest.mark.parametrize(
-    "change",
-    [
-        lambda a: a.astype(np.float32),
-        lambda a: a.astype(np.int64),
-        lambda a: np.asfortranarray(a),
-        lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
-        lambda a: a[..., ::-1],
-        lambda a: a.astype(">f8"),
-        lambda a: a.astype(complex),
-        lambda a: a.view(np.recarray),
-    ],
-    ids=["float32", "int", "fortran", "strided", "reversed", "big-endian", "complex", "subclass"],
+    "case",
+    some([(name, k) for name in CHANGES for k in range(3)], lambda k, _: k % 4 == 0),
 )
-def test_other_arrays_have_the_result_of_numpy(change, position, rng):
+def test_other_arrays_have_the_result_of_numpy(case, rng):
+    kind, position = case
     args = list(arguments(rng))
     g = srcad.grad(residual, backend="numba")
     g(*args)
-    args[position] = change(args[position])
+    args[position] = CHANGES[kind](args[position])
 
     for _ in range(3):
         found = called(g, args)
