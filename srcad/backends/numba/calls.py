@@ -621,7 +621,7 @@ def reshaped(low: Any, op: Call) -> Rep:
     if not rep.dims or not dims:
         return _of_one(b, rep, dims, op)
     plain = _by_index(b, rep, dims)
-    return _in_shape(b, rep, dims, op) if plain is None else plain
+    return reductions.in_shape(b, rep, dims, op.result.hint) if plain is None else plain
 
 
 def _raveled(b: Builder, rep: Array, op: Call) -> tuple[Dim, ...]:
@@ -630,21 +630,6 @@ def _raveled(b: Builder, rep: Array, op: Call) -> tuple[Dim, ...]:
     extent = shape_[0] if shape_ else None
     b.note(extent, size)
     return (Dim(size, extent),)
-
-
-def _in_shape(b: Builder, rep: Array, dims: tuple[Dim, ...], op: Call) -> Array:
-    """Return a storage in another shape, under another name."""
-    source = b.whole(rep)
-    assert source.storage is not None
-    storage = b.storages[source.storage]
-    made = b.storage(op.result.hint or "reshaped", dims, rep.dtype)
-    made.given, made.is_argument = True, storage.is_argument
-    b.share(source.storage, made.name)
-    sizes = ", ".join(str(d.size) for d in dims) + ("," if len(dims) == 1 else "")
-    names = [n for d in dims for n in d.size.names]
-    line = f"{{{made.name}}} = {{{source.storage}}}.reshape(({sizes}))"
-    b.call(line, [source.storage, *names], made, defines=(made.name,))
-    return of_storage(made.name, dims, rep.dtype)
 
 
 def _of_one(b: Builder, rep: Array, dims: tuple[Dim, ...], op: Call) -> Rep:

@@ -493,7 +493,33 @@ def matrix_product(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any
             dtype,
             op.result.hint,
         )
+    if n == 2 and dtype == FLOAT64:
+        return _rows_of_stack(b, left, right, op.result.hint)
     return _stacked(b, left, right, dtype, op.result.hint)
+
+
+def _rows_of_stack(b: Builder, left: Array, right: Array, hint: object) -> Rep:
+    """Return the product of a stack and one matrix: the rows of the stack are those of a matrix."""
+    rows = Dim(b.size_of(left.dims[:-1]))
+    flat = in_shape(b, left, (rows, left.dims[-1]), None)
+    made = _plain_product(b, flat, right, FLOAT64, hint)
+    assert isinstance(made, Array)
+    return in_shape(b, made, (*left.dims[:-1], right.dims[-1]), hint)
+
+
+def in_shape(b: Builder, rep: Array, dims: tuple[Dim, ...], hint: object) -> Array:
+    """Return a storage in another shape, under another name."""
+    source = b.whole(rep)
+    assert source.storage is not None
+    storage = b.storages[source.storage]
+    made = b.storage(hint or "reshaped", dims, rep.dtype)
+    made.given, made.is_argument = True, storage.is_argument
+    b.share(source.storage, made.name)
+    sizes = ", ".join(str(d.size) for d in dims) + ("," if len(dims) == 1 else "")
+    names = [n for d in dims for n in d.size.names]
+    line = f"{{{made.name}}} = {{{source.storage}}}.reshape(({sizes}))"
+    b.call(line, [source.storage, *names], made, defines=(made.name,))
+    return of_storage(made.name, dims, rep.dtype)
 
 
 def _stacked(b: Builder, left: Array, right: Array, dtype: DType, hint: object) -> Rep:

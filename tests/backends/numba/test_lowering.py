@@ -313,6 +313,9 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "dict": (of_dict, ({"w": X, "b": 0.5}, Y)),
     "list": (of_list, ([0.5, 1.5, -2.0], 1.25)),
     "error that is not raised": (raises_rarely, (X,)),
+    "rows of stacks": (lambda t, a, b: np.sum(np.tanh(t @ a) ** 2) + np.sum((t @ b.T) * (t[0] @ a)) + np.sum((t.transpose(0, 2, 1) @ b) ** 2), (T, A, B)),  # noqa: E501
+    "rows of larger stacks": (lambda t, a: np.sum(np.reshape(t[None, ::-1] + 1.0, (2, 3, 1, 4)) @ a) ** 2, (T, A)),  # noqa: E501
+    "rows of empty stacks": (lambda t, a: np.sum(t @ a) + np.sum(a), (T[:0], A)),
     "network": (weights, (X, A)),
     "convolution": (convolved, (X, np.array([0.5, -1.0]))),
     "float32": (lambda x, y: np.sum(np.tanh(x) * y + 2.0 * x), (X.astype(np.float32), Y.astype(np.float32))),  # noqa: E501
