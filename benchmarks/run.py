@@ -9,6 +9,7 @@ once, in random order, and the median of the quotients is printed.  Give absolut
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import platform
 import random
@@ -123,6 +124,16 @@ def dispatch(rounds: int) -> None:
     g = srcad.grad(problem.primal, wrt=problem.wrt)
     pairs = paired(called(g, (-1.2, 1.0)), called(problem.by_hand, (-1.2, 1.0)), 200 * rounds, 2e-4)
     report("rosenbrock above the one by hand", excess(pairs), "us", 1.0)
+    if importlib.util.find_spec("numba") is None:
+        return
+    for name in ("lse_loop", "mlp_tiny"):
+        problem = PROBLEMS[name]
+        args = problem.make(np.random.default_rng(1))
+        g = srcad.grad(problem.primal, wrt=problem.wrt, backend="numba")
+        g(*args)
+        kernel = g.specialize(*args).__globals__["kernel"]
+        pairs = paired(called(g, args), called(kernel, args), 200 * rounds, 2e-4)
+        report(f"compiled {name} above its kernel", excess(pairs), "us", 1.0)
 
 
 def growth(rounds: int) -> None:
