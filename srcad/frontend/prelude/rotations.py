@@ -41,6 +41,11 @@ class Rotated(Container):
     def __mul__(self, other):
         return Rotated(composed(self.quat, other.as_quat()))
 
+    def __rmul__(self, other):
+        if not hasattr(other, "as_quat"):
+            return NotImplemented
+        return Rotated(composed(other.as_quat(), self.quat))
+
     def __getitem__(self, index):
         if self.quat.ndim == 1:
             raise TypeError("Single rotation is not subscriptable.")

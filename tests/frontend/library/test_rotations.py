@@ -67,6 +67,10 @@ def by_constant(v):
     return np.sum(FIXED.apply(v, inverse=True) * np.arange(3.0) + FIXED.apply(vectors=v) ** 2)
 
 
+def after_constant(v):
+    return np.sum((FIXED * Rotation.from_rotvec(v)).as_rotvec() ** 3)
+
+
 def of_rows(v):
     turned = Rotation.from_rotvec(v[None] * np.arange(1.0, 4)[:, None])
     return turned[1:].magnitude()[0] + len(turned) * np.sum(turned[0].as_matrix() * W)
@@ -76,7 +80,7 @@ FIXED = Rotation.from_rotvec([0.3, -0.2, 0.9])
 
 PROGRAMS = [
     matrix, quaternion, moved, moved_back, inverse, product, normalised, euler, turning_euler,
-    vector, angle, scalar_first, by_constant,
+    vector, angle, scalar_first, by_constant, after_constant,
 ]  # fmt: skip
 
 
