@@ -15,7 +15,7 @@ _MAKERS: tuple[Any, ...] = (rotations.from_rotvec, rotations.from_quat, rotation
 _STEPS: tuple[Any, ...] = (
     rotations.quaternion_of_vector, rotations.quaternion_of_angles, rotations.normalised,
     rotations.composed, rotations.quaternion_of, rotations.vector_of, rotations.angle_of,
-    rotations.matrix_of, rotations.rotated,
+    rotations.angles_of, rotations.matrix_of, rotations.rotated,
 )  # fmt: skip
 
 

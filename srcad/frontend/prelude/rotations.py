@@ -29,6 +29,9 @@ class Rotated(Container):
     def as_rotvec(self, degrees=False):
         return vector_of(self.quat, degrees)
 
+    def as_euler(self, seq, degrees=False, *, suppress_warnings=False):
+        return angles_of(self.quat, seq, degrees, suppress_warnings)
+
     def magnitude(self):
         return angle_of(self.quat)
 
@@ -59,11 +62,6 @@ class Rotated(Container):
     def __pow__(self, n):
         raise NotImplementedError(
             "a power of a differentiated Rotation: write Rotation.from_rotvec(n * r.as_rotvec())"
-        )
-
-    def as_euler(self, seq, degrees=False):
-        raise NotImplementedError(
-            "as_euler of a differentiated Rotation: take the angles from as_matrix()"
         )
 
     def as_mrp(self):
@@ -109,6 +107,9 @@ def vector_of(quat, degrees): ...
 
 
 def angle_of(quat): ...
+
+
+def angles_of(quat, seq, degrees, suppress_warnings): ...
 
 
 def matrix_of(quat): ...

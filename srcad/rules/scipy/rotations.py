@@ -42,6 +42,11 @@ def angle_of(quat):
     return Rotation(quat, normalize=False).magnitude()
 
 
+def angles_of(quat, seq, degrees, suppress_warnings):
+    options = {"suppress_warnings": True} if suppress_warnings else {}
+    return Rotation(quat, normalize=False).as_euler(seq, degrees, **options)
+
+
 def matrix_of(quat):
     return Rotation(quat, normalize=False).as_matrix()
 
@@ -202,6 +207,61 @@ def angle_of_rule(y_bar, y, quat):
     g = 2 * np.asarray(y_bar)[..., None] / (square + w * w)
     v_bar = g * np.abs(w) * v / (length + (length == 0))
     return np.concatenate((v_bar, -g * length * np.sign(w)), -1)
+
+
+@adjoint(
+    angles_of, active=("quat",),
+    samples=lambda f, v, array: [
+        f(v, "xyz", False, False), f(array(2, 4), "ZXZ", True, False), f(v, "YXZ", False, False)],
+)  # fmt: skip
+def angles_of_rule(y_bar, y, quat, seq, degrees, suppress_warnings):
+    """With four terms ``(a, b, c, d)``: two angles are ``atan2(b, a) -+ atan2(d, c)``.
+
+    The one between them is ``2 atan2(|(c, d)|, |(a, b)|)``.  Where one of these lengths is 0, only
+    the sum or the difference of the two angles is determined, and the cotangent is nan.  Source:
+    Bernardes and Viollet (2022), *Quaternion to Euler angles conversion*, PLoS ONE 17(11).
+    """
+    g = np.rad2deg(y_bar) if degrees else y_bar
+    terms = quat @ terms_of(seq).T
+    ab, cd = terms[..., :2], terms[..., 2:]
+    near = np.sum(ab * ab, axis=-1, keepdims=True)
+    far = np.sum(cd * cd, axis=-1, keepdims=True)
+    one, other = (g[..., 2], g[..., 0]) if is_intrinsic(seq) else (g[..., 0], g[..., 2])
+    other = sign_of_last(seq) * other
+    tilt = 2 * g[..., 1:2] / (near + far)
+    ab_bar = (one + other)[..., None] * turned(ab) / near - tilt * np.sqrt(far / near) * ab
+    cd_bar = (other - one)[..., None] * turned(cd) / far + tilt * np.sqrt(near / far) * cd
+    return np.concatenate((ab_bar, cd_bar), -1) @ terms_of(seq)
+
+
+def turned(pair):
+    """``(-b, a)`` for ``(a, b)``."""
+    return np.stack((-pair[..., 1], pair[..., 0]), -1)
+
+
+@nondifferentiable
+def axes_of_angles(seq):
+    """The numbers of the axes, about fixed ones, and 1 or -1 for their order."""
+    i, j, k = (axis_number(name) for name in (seq[::-1] if is_intrinsic(seq) else seq))
+    last = 3 - i - j if i == k else k
+    return i, j, last, i == k, (i - j) * (j - last) * (last - i) // 2
+
+
+@nondifferentiable
+def sign_of_last(seq):
+    """The sign of the last angle about fixed axes."""
+    *_, is_symmetric, sign = axes_of_angles(seq)
+    return 1.0 if is_symmetric else float(sign)
+
+
+@nondifferentiable
+def terms_of(seq):
+    """The matrix of the four terms in the quaternion."""
+    i, j, k, is_symmetric, sign = axes_of_angles(seq)
+    x, y, z, w = np.eye(4)[[i, j, k, 3]]
+    if is_symmetric:
+        return np.stack((w, x, y, sign * z))
+    return np.stack((w - y, x + sign * z, y + w, sign * z - x))
 
 
 @adjoint(matrix_of, samples=lambda f, v, array: [f(v), f(array(2, 4))])
