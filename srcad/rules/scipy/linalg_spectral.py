@@ -371,10 +371,15 @@ def qr_multiply(
         return PIVOTING, PIVOTING
     if may_be_complex(y[0]):
         return REAL_ONLY, REAL_ONLY
+    if np.ndim(a) != 2 or np.ndim(c) not in (1, 2):
+        return STACK, STACK
+    if np.size(a) == 0:
+        return np.zeros_like(a), np.zeros_like(c)
     g, r_bar = y_bar
     q, r = linalg.qr(a, mode="economic")
-    if g is None:
-        return qr_cotangent(None, r_bar, q, r), None
+    if g is None or np.size(c) == 0:
+        a_bar = np.zeros_like(a) if r_bar is None else qr_cotangent(None, r_bar, q, r)
+        return a_bar, None if g is None else np.zeros_like(c)
     if mode == "left":
         q_bar = np.outer(g, c) if np.ndim(c) == 1 else g @ c.T
         return qr_cotangent(q_bar, r_bar, q, r), q.T @ g
