@@ -32,10 +32,12 @@ class Conditions:
     Every condition may use what the ones before it have named (by ``:=``), since they are tested
     in order.  All names that are not the user's begin with `prefix`.
 
-    With `quick` there is a second list: what suffices where all shapes are those last seen.  With
-    `left` there is another one: what is left to test before code that tests the dtypes, orders and
-    lengths of its arrays itself.  `tested` are the names of these arrays in that code, by path, and
-    `tests` what it has to test.
+    With `quick` there is a second list: what suffices where all shapes are those last seen.
+
+    `outside_kernel` is a third list, for a kernel that compares dtypes, memory orders and lengths
+    of its arrays itself: the conditions that Python checks before it is called.  `kernel_arrays`
+    maps the paths of these arrays to the names of the kernel's parameters, and `kernel_checks` are
+    the conditions on their lengths, as text with these names.
     """
 
     def __init__(
@@ -60,10 +62,10 @@ class Conditions:
         self.assumptions: list[Assumption] = []
         self.quick: list[str] | None = None
         self.shapes: dict[str, str] = {}
-        self.left: list[str] | None = None
-        self.tested: Mapping[Path, str] = {}
-        self.tests: list[str] = []
-        self.unread: list[str] = []  # the names of shapes that only the code reads
+        self.outside_kernel: list[str] | None = None
+        self.kernel_arrays: Mapping[Path, str] = {}
+        self.kernel_checks: list[str] = []
+        self.kernel_shapes: list[str] = []  # variables that are not assigned outside of the kernel
         self.ordered: frozenset[tuple[str, str]] = frozenset()
         self._counter = 0
         self._known: dict[int, str] = {}
@@ -181,21 +183,29 @@ class Conditions:
         return name
 
     # ------------------------------------------------------------------------- types
-    def add(self, condition: str, quick: str | None = None, left: str | None = None) -> None:
-        """One more condition; `quick` and `left` stand for it in the lists of these names."""
+    def add(
+        self, condition: str, quick: str | None = None, outside_kernel: str | None = None
+    ) -> None:
+        """Append a condition to all lists; `quick` and `outside_kernel` replace it in theirs.
+
+        An empty string leaves the condition out of that list.
+        """
         self.conditions.append(condition)
         if self.quick is not None and quick != "":
             self.quick.append(quick or condition)
-        if self.left is not None and left != "":
-            self.left.append(left or condition)
+        if self.outside_kernel is not None and outside_kernel != "":
+            self.outside_kernel.append(outside_kernel or condition)
 
-    def left_test(self) -> str | None:
-        """Return what is left to test before code that tests its arrays; None if it cannot be."""
-        if self.left is None:
+    def condition_outside_kernel(self) -> str | None:
+        """Return the condition to check before the kernel is called.
+
+        None if the kernel does not check its arrays, or if the condition reads their shapes.
+        """
+        if self.outside_kernel is None:
             return None
-        test = " and ".join(self.left)
+        test = " and ".join(self.outside_kernel)
         names = set(_NAME.findall(test))
-        return None if names.intersection(self.unread) else test
+        return None if names.intersection(self.kernel_shapes) else test
 
     def add_shape(self, array: str, path: Path, rank: int) -> None:
         """Add the condition that the array at a path has this rank, and name its shape."""
@@ -203,12 +213,12 @@ class Conditions:
         seen = f"{self.prefix}seen{len(self.shapes) + 1}"
         if self.quick is not None:
             self.shapes[shape] = seen
-        if path in self.tested:
-            self.unread.append(shape)
+        if path in self.kernel_arrays:
+            self.kernel_shapes.append(shape)
         self.add(
             f"{self.own('len')}({shape} := {array}.shape) == {rank}",
             quick=f"({shape} := {array}.shape) == {seen}",
-            left="" if path in self.tested else None,
+            outside_kernel="" if path in self.kernel_arrays else None,
         )
 
     def is_class(self, first: str, cls: str) -> None:

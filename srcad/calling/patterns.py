@@ -36,8 +36,8 @@ text of two float arguments reads ::
 so that one frame stands between the user and an error, and errors of generated code get a note.
 What NumPy raises is left to `srcad.calling.quiet`.
 
-Compiled code tests dtypes, orders and lengths of its arrays itself, in less time.  Where only
-classes and what is no array remain to be tested, it is called first::
+A kernel compares dtypes, memory orders and lengths of its arrays in less time than Python does.
+Then only classes, captures and arguments that are not arrays are checked before it is called::
 
     if _type(x) is _ndarray and _type(y) is _ndarray:
         _result = _tested(x, y)
@@ -135,7 +135,7 @@ def binder(
     asks : bool
         Whether to ask for the surroundings before the call: the function must not run twice.
     tested : Tested, optional
-        The form of the function that tests its arrays itself; the head calls it first.
+        The form of the function that checks its arrays itself; the head calls it first.
 
     Returns
     -------
@@ -150,10 +150,10 @@ def binder(
     arrays = _tested_arrays(pattern, names, tested) if head and not asks else {}
     c = _conditions(pattern, names, function, name, rules, arrays)
     inputs = ", ".join([*names, *(c.names[path] for path, _ in pattern.captures)])
-    left = c.left_test()
-    if tested is None or (left is not None and not tested.require(c.tests)):
-        left = None
-    text = _text(c, parameters, inputs, name, head=head, asks=asks, left=left)
+    precheck = c.condition_outside_kernel()
+    if tested is None or (precheck is not None and not tested.require(c.kernel_checks)):
+        precheck = None
+    text = _text(c, parameters, inputs, name, head=head, asks=asks, precheck=precheck)
     own = {f"{c.prefix}{key}": value for key, value in _BOUND.items()}
     own[f"{c.prefix}tested"] = tested and tested.run
     space: dict[str, Any] = {**c.constants, **own, "__name__": "srcad"}
@@ -165,7 +165,7 @@ def binder(
 def _tested_arrays(
     pattern: Pattern, names: Sequence[str], tested: Tested | None
 ) -> dict[Path, str]:
-    """Return the arrays that compiled code tests itself: their names there, by path."""
+    """Map the paths of the arrays that the kernel checks to the names of its parameters."""
     paths: list[Path] = [(("param", name),) for name in names]
     paths += [path for path, _ in pattern.captures]
     if tested is None or tested.count != len(paths):
@@ -191,7 +191,7 @@ def _conditions(
     c.assumptions = list(pattern.assumptions)
     c.ordered = frozenset(("param", name) for name in pattern.ordered)
     c.quick = [] if len(pattern.assumptions) > 1 else None
-    c.left, c.tested = [] if tested else None, tested
+    c.outside_kernel, c.kernel_arrays = [] if tested else None, tested
     for parameter, type_ in zip(names, pattern.types, strict=True):
         check(c, type_, parameter, (("param", parameter),))
     if pattern.written and len(names) > 1:
@@ -227,16 +227,16 @@ def _text(
     *,
     head: bool,
     asks: bool,
-    left: str | None,
+    precheck: str | None,
 ) -> str:
     p = c.prefix
     names = ", ".join(parameter.name for parameter in parameters)
     test = " and ".join(c.conditions) or "True"
     before: list[str] = []
-    if left is not None:
-        left = _safe(c, left, before)
+    if precheck is not None:
+        precheck = _safe(c, precheck, before)
         before += [
-            f"if {left}:",
+            f"if {precheck}:",
             f"    {p}result = {p}tested({inputs})",
             f"    if {p}result is not {p}misfit:",
             f"        return {p}result",
@@ -268,7 +268,10 @@ def _text(
 
 
 def _safe(c: Conditions, test: str, before: list[str]) -> str:
-    """Return a test; one that may raise is made before, and fails then."""
+    """Return an expression that is False where a condition raises.
+
+    `before` gets the statements that evaluate a condition which may raise.
+    """
     if not c.risky:
         return test
     p = c.prefix

@@ -122,13 +122,14 @@ def assume(c: Conditions, assumption: Assumption) -> None:
         _assume_each(c, assumption, symbols)
     else:
         of_shapes = all((*_source(s)[:-1], ("shape",)) in c.names for s in symbols)
-        is_tested = of_shapes and all(_source(s)[:-1] in c.tested for s in symbols)
+        is_tested = of_shapes and all(_source(s)[:-1] in c.kernel_arrays for s in symbols)
         if is_tested:
-            c.tests.append(_relation(assumption, {s: _tested_length(c, s) for s in symbols}))
+            lengths = {s: _length_in_kernel(c, s) for s in symbols}
+            c.kernel_checks.append(_relation(assumption, lengths))
         c.add(
             _relation(assumption, {s: _symbol(c, s) for s in symbols}),
             quick="" if of_shapes else None,
-            left="" if is_tested else None,
+            outside_kernel="" if is_tested else None,
         )
 
 
@@ -173,10 +174,10 @@ def _symbol(c: Conditions, symbol: Symbol) -> str:
     return c.expression(source)
 
 
-def _tested_length(c: Conditions, symbol: Symbol) -> str:
-    """Return a length of an array in the code that tests it."""
+def _length_in_kernel(c: Conditions, symbol: Symbol) -> str:
+    """Return the length of an axis in terms of a parameter of the kernel."""
     *path, (_, axis) = _source(symbol)
-    return f"{c.tested[tuple(path)]}.shape[{axis}]"
+    return f"{c.kernel_arrays[tuple(path)]}.shape[{axis}]"
 
 
 def _relation(assumption: Assumption, values: dict[Symbol, str]) -> str:
@@ -254,17 +255,17 @@ def _numeric(c: Conditions, type_: Any, first: str, name: str, path: Path) -> No
 def _array(c: Conditions, type_: Numeric, first: str, name: str, path: Path) -> None:
     p = c.prefix
     exact = f"{p}type({first}) is {p}ndarray"
-    c.add(f"({exact} or {p}type({name}) is {p}memmap)", quick=exact, left=exact)
-    is_tested = "" if path in c.tested else None
+    c.add(f"({exact} or {p}type({name}) is {p}memmap)", quick=exact, outside_kernel=exact)
+    is_tested = "" if path in c.kernel_arrays else None
     if type_.dtype is None:
         c.add(f"{c.constant(is_number)}({name})")
     else:
         dtype = c.constant(type_.dtype)
         exact = f"{name}.dtype is {dtype}"
-        c.add(f"({exact} or {name}.dtype == {dtype})", quick=exact, left=is_tested)
+        c.add(f"({exact} or {name}.dtype == {dtype})", quick=exact, outside_kernel=is_tested)
     rank = None if type_.shape is None else len(type_.shape)
     if path[0] in c.ordered and (rank is None or rank > 1):
-        c.add(f"{name}.flags.c_contiguous", left=is_tested)
+        c.add(f"{name}.flags.c_contiguous", outside_kernel=is_tested)
     if type_.shape is not None:
         c.add_shape(name, path, len(type_.shape))
 

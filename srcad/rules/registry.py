@@ -52,7 +52,7 @@ def lookup(target: Any) -> Rule | None:
 
 
 def declared_result(target: Any) -> Result:
-    """What the row of a callable declares of its results: one of any type if it has none."""
+    """Return the declared results of a callable; without a declaration, one of unknown dtype."""
     rule = lookup(target)
     return _ONE_RESULT if rule is None or rule.result is None else rule.result
 

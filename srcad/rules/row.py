@@ -34,17 +34,19 @@ Memory = (
 
 @dataclass(frozen=True)
 class Result:
-    """What a function returns, as far as two runs on small arrays do not tell.
+    """Number, dtype and lengths of the results of a function, where type inference needs them.
+
+    Types are inferred from two runs on small arrays.  A declaration is used if these runs are not
+    possible, or if they would mislead.
 
     Attributes
     ----------
     count : int, callable or None
-        The number of results; None where it depends on the operands.  A callable is given the
-        options that decide it, by name, and has their default values; ``ndim`` among them is the
-        number of axes of the first argument.
+        The number of results; None if it depends on the operands.  A callable has the options that
+        determine it as parameters, with their default values, and returns the number; a parameter
+        ``ndim`` is the number of axes of the first argument.
     static : tuple of str
-        Options that have to be known before a call that is differentiated: the parameters of
-        `count` by default.
+        Options that must be static in a differentiated call, besides the parameters of `count`.
     dtype : str
         ``"complex"`` if results are complex whatever the operands are; ``"double"`` if they are
         float64 arrays for operands of float64; ``"real or complex"`` if the numbers in real
@@ -66,7 +68,7 @@ class Result:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options that have to be known, with default values: those that decide the count."""
+        """The options that must be static, with their default values."""
         names: dict[str, Any] = dict.fromkeys(self.static)
         if isinstance(self.count, types.FunctionType):
             code, defaults = self.count.__code__, self.count.__defaults__ or ()
@@ -174,8 +176,8 @@ class Rule:
     saves_for : callable or None
         The function that the target computes so: the rule reads the result ``y``, then ``saved``.
     result : Result or None
-        How many results there are, and of which type, where it cannot be found out.  Rows that
-        come with srcad have one result where this is None.
+        The declared results.  None means one result for rows that come with srcad, and an unknown
+        number for rules of users.
     shipped : bool
         Whether the row came with srcad.
     file, line : str, int

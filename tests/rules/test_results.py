@@ -7,8 +7,12 @@ import pytest
 
 import srcad
 from srcad import errors, rules
+from srcad.ir.core import Value
+from srcad.ir.inference.builder import result_type
 from srcad.rules import lookup, registry
 from srcad.rules.row import Result
+from srcad.types.numeric import NUMBER
+from srcad.types.structures import OPAQUE, TupleOf
 from tests.rules.samples import CALLS
 
 SEVERAL = {np.atleast_1d, np.atleast_2d, np.atleast_3d}  # as many as there are arguments
@@ -64,16 +68,11 @@ def _(y_bar, y, x, n):
     return first - 2 * n * (n @ first) + second * n, None
 
 
-def test_rule_of_a_user_declares_two_results(rng):
-    def both(x, n):
-        y, height = reflected(x, n)
-        return np.sum(y**2) + height**3
+def test_declared_count_of_user_rule_is_type_of_call():
+    x, n = Value(NUMBER), Value(NUMBER)
 
-    x, n = rng.normal(size=3), np.array([0.6, 0.0, 0.8])
-
-    gradient = srcad.grad(both)(x, n)
-
-    np.testing.assert_allclose(gradient, 2 * x + 3 * (n @ x) ** 2 * n, rtol=1e-12)
+    assert result_type(reflected, (x, n), ()) == TupleOf((NUMBER, NUMBER))
+    assert result_type(declared_counts, (x, n), ()) is OPAQUE
 
 
 def test_option_that_decides_results_is_known_before_the_call():

@@ -10,7 +10,7 @@ from srcad.ir.core import Function, Location
 from srcad.startup.records import dataclass
 
 Run = Callable[..., Any]
-MISFIT = object()  # returned by code that tests its arguments, for those that it does not serve
+MISFIT = object()  # returned by a `Tested` for arguments of another pattern
 
 
 class NotCovered(Exception):  # noqa: N818 - no error: it says who writes the function instead
@@ -54,21 +54,24 @@ class Written(Protocol):
 
 
 class Tested(Protocol):
-    """The form of a function that tests dtypes, orders and lengths of its arrays.
+    """A compiled function that checks dtypes, memory orders and lengths of its arrays.
 
     Attributes
     ----------
     count : int
-        How many arguments it has.
+        The number of arguments.
     arrays : dict
-        The names of the arrays that it tests, by the positions of the arguments.
+        The parameters that are checked: names by the positions of the arguments.
     """
 
     count: int
     arrays: Mapping[int, str]
 
     def require(self, tests: Sequence[str]) -> bool:
-        """Have conditions on lengths tested, in terms of these names; False if it is too late."""
+        """Add checks of lengths, in terms of the names in `arrays`.
+
+        Returns False if the function has been compiled without them.
+        """
 
     def run(self, *arguments: Any) -> Any:
         """Return the result, or `MISFIT`."""

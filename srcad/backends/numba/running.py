@@ -17,8 +17,8 @@ generated: it takes the arguments of the derivative, and makes its results::
         return numpy(a0, a1)
 
 Numba raises TypeError for arrays in another order: from then on copies in C order are passed.
-Another wrapper, ``grad_f_tested``, is called before the arrays are looked at.  It returns `MISFIT`
-for those of other dtypes or in another order, and for lengths that the kernel refuses.
+Another wrapper, ``grad_f_tested``, leaves the checks of dtypes and memory orders to Numba, and
+those of lengths to the kernel.  It returns `MISFIT` if one of them fails.
 ``kernel`` is None until Numba has compiled, and if the NumPy code is to run for good.  ``numpy``
 is a method of `Switch` until that is decided.
 """
@@ -141,7 +141,7 @@ class Wrapper:
         return "\n".join(lines) + "\n"
 
     def arrays(self) -> dict[int, str]:
-        """Return the names of arrays that a kernel takes as they are, by the arguments' places."""
+        """Map positions of array arguments to the names of the kernel's parameters."""
         return {
             int(p.path[0][1]): p.name
             for p in self.lowered.parameters
@@ -268,9 +268,9 @@ class Switch:
     measures : bool
         Whether it is compiled only when the NumPy code has taken some time.
     arrays, count
-        The arrays that the kernel tests, and the number of arguments: see `Tested`.
+        The arrays that the kernel checks, and the number of arguments: see `Tested`.
     tests : tuple of str
-        What the kernel has to test of their lengths.
+        The conditions on their lengths.
     """
 
     name: str
@@ -420,14 +420,14 @@ class Switch:
 
     # --------------------------------------------------------------------- tests in the kernel
     def require(self, tests: Sequence[str]) -> bool:
-        """Have the kernel test conditions; False if it has been compiled with other ones."""
+        """Add checks of lengths to the kernel; return False if it was compiled without them."""
         with self.lock:
             if not self.is_started:
                 self.tests = tuple(tests)
             return self.tests == tuple(tests)
 
     def _missed(self) -> Any:
-        """Return `MISFIT`; after many calls that do not fit, the kernel is not tried first."""
+        """Return `MISFIT`; after many mismatches Python checks the arrays before each call."""
         self.misfits += 1
         if self.misfits >= MOST_MISFITS:
             self.space["tests_arrays"] = False

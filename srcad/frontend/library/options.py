@@ -20,12 +20,12 @@ from srcad.types.structures import Opaque
 
 
 def require_known(state: Machine, rule: Rule, args: Args, kwargs: Kwargs) -> None:
-    """Have the options known that decide what a function with a row returns.
+    """Require static values of the options that determine the number or shape of results.
 
     Raises
     ------
     NotConstant
-        One of them is not known before the call.
+        An option is dynamic.
     """
     given = {**dict(zip(rule.parameters, args, strict=False)), **kwargs}
     for name in rule.result.options if rule.result is not None else ():
@@ -64,7 +64,7 @@ def cho_solve(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
 
 @means(np.average)
 def average(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``np.average`` with weights: the sum of the weights is kept for the reverse pass."""
+    """Call ``np.average`` with ``returned=True``: the reverse pass reads the sum of weights."""
     weights = args[2] if len(args) > 2 else kwargs.get("weights")
     are_given = isinstance(weights, Value) and isinstance(weights.type, Numeric)
     if not are_given or len(args) > 3 or "returned" in kwargs:

@@ -64,7 +64,7 @@ _ANY_COMPLEX = np.dtype(complex)
 
 
 def fallback(target: Any, args: Args, kwargs: Kwargs) -> Type:
-    """Return the type of a result if the function cannot be run: its row or module tells it."""
+    """Return the type of a result without running the function, from its row or its module."""
     declared = _declared(target, args, kwargs)
     if declared is not None:
         return declared
@@ -86,7 +86,7 @@ def fallback(target: Any, args: Args, kwargs: Kwargs) -> Type:
 
 
 def _declared(target: Any, args: Args, kwargs: Kwargs) -> Type | None:
-    """Return the type of a result as the row of the table declares it; None if it does not."""
+    """Return the declared type of a result; None if the function has no declaration."""
     if isinstance(target, np.ufunc) and target.nout > 1:
         return TupleOf((NUMBER,) * target.nout)
     rule = registry.lookup(target)
