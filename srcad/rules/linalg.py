@@ -243,7 +243,7 @@ def second_cofactors(y_bar, y, a):
 
 @adjoint(
     np.linalg.slogdet,
-    result=Result(2),
+    result=Result(2, fields=("sign", "logabsdet")),
     samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3))],
 )
 def slogdet(y_bar, y, a):
@@ -268,7 +268,8 @@ def of_logarithm(sign_bar, log_bar, sign):
 
 # ------------------------------------------------------------------------ factorisations
 @adjoint(
-    np.linalg.qr, result=Result(lambda mode="reduced": 1 if mode == "r" else 2),
+    np.linalg.qr,
+    result=Result(lambda mode="reduced": 1 if mode == "r" else 2, fields=("Q", "R")),
     samples=lambda f, m, t, square: [
         f(m.T), f(m), f(square(3), "complete"), f(m.T, mode="r"), f(m, "r"), f(t),
         f(m, "complete")],
@@ -417,7 +418,7 @@ def gaps(w, eye):
 
 @adjoint(
     np.linalg.eigh,
-    result=Result(2),
+    result=Result(2, fields=("eigenvalues", "eigenvectors")),
     samples=lambda f, spd: [f(spd(4, 4)), f(spd(2, 3, 3), UPLO="U")],
 )
 def eigh(y_bar, y, a, UPLO="L"):
@@ -475,7 +476,11 @@ def eigvals(y_bar, y, a):
     return bar if may_be_complex(a) else np.real(bar)
 
 
-@adjoint(np.linalg.eig, result=Result(2, dtype="real or complex"), samples=())
+@adjoint(
+    np.linalg.eig,
+    result=Result(2, dtype="real or complex", fields=("eigenvalues", "eigenvectors")),
+    samples=(),
+)
 def eig(y_bar, y, a):
     """The results may be complex where the matrix is real.
 
@@ -510,7 +515,9 @@ def svdvals(y_bar, y, x):
 
 @adjoint(
     np.linalg.svd,
-    result=Result(lambda compute_uv=True: 3 if compute_uv else 1, static=("full_matrices",)),
+    result=Result(
+        lambda compute_uv=True: 3 if compute_uv else 1,
+        static=("full_matrices",), fields=("U", "S", "Vh")),
     samples=lambda f, m, t, square: [
         f(m, full_matrices=False), f(m.T, full_matrices=False), f(t, compute_uv=False),
         f(square(3)), f(t, False)],

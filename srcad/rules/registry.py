@@ -37,6 +37,7 @@ _receivers: dict[type, Any] = {}  # the object with rules for its methods, by it
 _names: dict[int, str] = {}  # and how users write it
 _files: dict[str, str] = {}  # files of rules that have not been imported, and their libraries
 _needing: dict[Any, str] = {}  # functions of other libraries whose rules are in such a file
+_places: dict[tuple[str, int], int] = {}  # of fields of named tuples, by name and length
 
 
 def lookup(target: Any) -> Rule | None:
@@ -55,6 +56,11 @@ def declared_result(target: Any) -> Result:
     """Return the declared results of a callable; without a declaration, one of unknown dtype."""
     rule = lookup(target)
     return _ONE_RESULT if rule is None or rule.result is None else rule.result
+
+
+def place_of_field(name: str, length: int) -> int | None:
+    """Return the place of a field in the named tuples of this length that functions return."""
+    return _places.get((name, length))
 
 
 def knows(target: Any) -> bool:
@@ -199,6 +205,11 @@ def add(rule: Rule, override: bool) -> None:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1
         _table[rule.target] = rule
+        if rule.result is not None:
+            fields = rule.result.fields
+            _places.update(
+                {(n, len(fields)): k for k, n in enumerate(fields) if not hasattr(tuple, n)}
+            )
 
 
 def add_memory(target: Any, memory: Memory) -> None:

@@ -53,6 +53,8 @@ class Result:
         operands decide.
     any_lengths : bool
         Whether lengths depend on the contents of the operands, or are no sums of their lengths.
+    fields : tuple of str
+        Names of the results if they come as a named tuple, as ``np.linalg.eigh(a).eigenvalues``.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Result:
     static: tuple[str, ...] = ()
     dtype: Literal["", "complex", "double", "real or complex"] = ""
     any_lengths: bool = False
+    fields: tuple[str, ...] = ()
 
     @property
     def options(self) -> dict[str, Any]:

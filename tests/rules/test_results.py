@@ -48,6 +48,28 @@ def test_sample_calls_have_as_many_results_as_their_rows_declare():
     assert len(counts) > 1000
 
 
+def test_fields_of_named_tuples_are_declared():
+    undeclared = {
+        registry.qualified_name(target)
+        for target, args, kwargs in CALLS
+        if registry.lookup(target) is not None
+        for y in [target(*args, **kwargs)]
+        if registry.declared_result(target).fields != getattr(type(y), "_fields", ())
+        and isinstance(y, tuple)
+    }
+
+    assert undeclared == set()
+
+
+def test_field_belongs_to_tuples_of_its_length():
+    def f(x):
+        pair = (x, 2 * x, 3 * x)
+        return pair.slope
+
+    with pytest.raises(AttributeError, match="'tuple' object has no attribute 'slope'"):
+        srcad.grad(f)(1.0)
+
+
 def test_count_of_results_follows_options():
     result = Result(lambda left=False, right=True: 1 + left + right, static=("mode",))
 

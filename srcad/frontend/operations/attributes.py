@@ -48,18 +48,11 @@ from srcad.frontend.store import foreign_operands, stale
 from srcad.frontend.store.lookup import STABLE_MODULES, has_default_attributes, value_of_object
 from srcad.frontend.store.memory_effects import flat
 from srcad.ir.core import Value
+from srcad.rules.registry import place_of_field
 from srcad.startup.identifiers import is_instance, label
 from srcad.types.numeric import Numeric
 from srcad.types.reading import may_ask, reader
 from srcad.types.structures import ListOf, Opaque
-
-# The fields of the named tuples that NumPy's decompositions and SciPy's statistics return.
-_FIELDS = {
-    "sign": 0, "logabsdet": 1, "eigenvalues": 0, "eigenvectors": 1, "U": 0, "S": 1, "Vh": 2,
-    "Q": 0, "R": 1, "statistic": 0, "mode": 0, "slope": 0, "intercept": 1, "rvalue": 2, "stderr": 4,
-}  # fmt: skip
-
-_REGRESSION = 5  # what `scipy.stats.linregress` returns
 
 TUPLE_METHODS = frozenset({"_replace", "_asdict", "index", "count"})
 
@@ -112,12 +105,11 @@ def read_attribute(state: Machine, box: AbstractValue, name: str) -> AbstractVal
 
 @attributes_of(TupleValue, ViewValue, ListValue, DictValue, FunctionValue)
 def of_sequence(state: Machine, box: AbstractValue, name: str) -> AbstractValue:
-    """Return a field of a decomposition that came back as a tuple; else a method."""
-    place = _FIELDS.get(name)
-    if name == "pvalue" and isinstance(box, TupleValue):
-        place = 3 if len(box.items) == _REGRESSION else 1
-    if isinstance(box, TupleValue) and place is not None and place < len(box.items):
-        return box.items[place]
+    """Return a field of the results of a function, which are kept as a tuple; else a method."""
+    if isinstance(box, TupleValue):
+        place = place_of_field(name, len(box.items))
+        if place is not None:
+            return box.items[place]
     cls = dict if isinstance(box, DictValue) else tuple if type(box) is TupleValue else list
     if not isinstance(box, FunctionValue | ViewValue) and not hasattr(cls, name):
         raises(state, AttributeError, f"{cls.__name__!r} object has no attribute {name!r}")

@@ -27,7 +27,7 @@ _MODE = NoPartial("the most frequent number jumps where numbers become equal")
 nondifferentiable(stats.rankdata)
 
 
-@adjoint(stats.mode, samples=())
+@adjoint(stats.mode, result=Result(2, fields=("mode", "count")), samples=())
 def mode(y_bar, y, a, axis=0):
     """Which numbers are equal decides on it, so that it has no derivative where any are."""
     return _MODE
@@ -188,7 +188,7 @@ def _pair_samples(f, v, w, m, array):
     ]
 
 
-@adjoint(stats.pearsonr, result=Result(2), samples=_pair_samples)
+@adjoint(stats.pearsonr, result=Result(2, fields=("statistic", "pvalue")), samples=_pair_samples)
 def pearsonr(result_bar, result, x, y, *, alternative="two-sided", axis=0):
     """The correlation is the product of two directions; the p-value is a function of it."""
     if may_be_complex(x) or may_be_complex(y):
@@ -218,7 +218,11 @@ def _regression_samples(f, array):
     return [f(array(5), array(5)), f(array(7), array(7), "less")]
 
 
-@adjoint(stats.linregress, result=Result(5), samples=_regression_samples)
+@adjoint(
+    stats.linregress,
+    result=Result(5, fields=("slope", "intercept", "rvalue", "pvalue", "stderr")),
+    samples=_regression_samples,
+)
 def linregress(result_bar, result, x, y, alternative="two-sided"):
     """Slope, intercept, correlation, p-value and standard error of the slope, of two vectors."""
     if may_be_complex(x) or may_be_complex(y):
