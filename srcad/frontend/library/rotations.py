@@ -11,11 +11,16 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.prelude import rotations
 
 _MODULE = "scipy.spatial.transform._rotation"
-_MAKERS: tuple[Any, ...] = (rotations.from_rotvec, rotations.from_quat, rotations.from_euler)
+_MAKERS: tuple[Any, ...] = (
+    rotations.from_rotvec, rotations.from_quat, rotations.from_euler, rotations.from_matrix,
+    rotations.from_mrp, rotations.concatenate,
+)  # fmt: skip
 _STEPS: tuple[Any, ...] = (
     rotations.quaternion_of_vector, rotations.quaternion_of_angles, rotations.normalised,
     rotations.composed, rotations.quaternion_of, rotations.vector_of, rotations.angle_of,
-    rotations.angles_of, rotations.matrix_of, rotations.rotated,
+    rotations.angles_of, rotations.matrix_of, rotations.rotated, rotations.quaternion_of_matrix,
+    rotations.quaternion_of_parameters, rotations.parameters_of, rotations.powered,
+    rotations.mean_of,
 )  # fmt: skip
 
 

@@ -47,6 +47,7 @@ from srcad.frontend.operations.members import (
 from srcad.frontend.store import foreign_operands, stale
 from srcad.frontend.store.lookup import STABLE_MODULES, has_default_attributes, value_of_object
 from srcad.frontend.store.memory_effects import flat
+from srcad.frontend.store.structures import is_of_library
 from srcad.ir.core import Value
 from srcad.rules.registry import place_of_field
 from srcad.startup.identifiers import is_instance, label
@@ -253,6 +254,13 @@ def of_record(state: Machine, box: RecordValue, name: str) -> AbstractValue:
         return MethodValue(box, name)
     path, missing = class_path(state, box), object()
     found = inspect.getattr_static(box.cls, name, missing)
+    if found is missing and is_of_library(box) and box.cls.stands_for is object:  # type: ignore[attr-defined]
+        state.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot differentiate through '.{name}' of this object",
+            why="a derivative flows through the object, and this attribute has no rule.",
+            help=("use another method of it", "or make the object outside the function"),
+        )
     if found is missing or isinstance(found, types.MemberDescriptorType):  # an empty slot
         raises(state, AttributeError, f"{label(box.cls)!r} object has no attribute {name!r}")
     return member(state, box, found, None if path is None else (*path, ("attr", name)))

@@ -60,27 +60,51 @@ class Rotated(Container):
         return len(self.quat)
 
     def __pow__(self, n):
-        raise NotImplementedError(
-            "a power of a differentiated Rotation: write Rotation.from_rotvec(n * r.as_rotvec())"
-        )
+        return Rotated(powered(self.quat, n))
 
     def as_mrp(self):
-        raise NotImplementedError("as_mrp of a differentiated Rotation: use as_rotvec()")
+        return parameters_of(self.quat)
 
     def mean(self, weights=None):
-        raise NotImplementedError("the mean of a differentiated Rotation: use as_quat()")
+        if weights is not None:
+            weights = np.asarray(weights, dtype=float)
+        return Rotated(mean_of(self.quat, weights))
+
+    @property
+    def single(self):
+        return self.quat.ndim == 1
+
+    @property
+    def shape(self):
+        return self.quat.shape[:-1]
+
+
+def as_array(items):
+    return np.asarray(items) if isinstance(items, list | tuple) else items
 
 
 def from_rotvec(rotvec, degrees=False):
-    return Rotated(quaternion_of_vector(rotvec, degrees))
+    return Rotated(quaternion_of_vector(as_array(rotvec), degrees))
 
 
 def from_quat(quat, *, scalar_first=False):
-    return Rotated(normalised(quat, scalar_first))
+    return Rotated(normalised(as_array(quat), scalar_first))
 
 
 def from_euler(seq, angles, degrees=False):
-    return Rotated(quaternion_of_angles(seq, angles, degrees))
+    return Rotated(quaternion_of_angles(seq, as_array(angles), degrees))
+
+
+def from_matrix(matrix, *, assume_valid=False):
+    return Rotated(quaternion_of_matrix(as_array(matrix), assume_valid))
+
+
+def from_mrp(mrp):
+    return Rotated(quaternion_of_parameters(as_array(mrp)))
+
+
+def concatenate(rotations):
+    return Rotated(np.concatenate([np.atleast_2d(r.as_quat()) for r in rotations]))
 
 
 def applied(rotation, vectors, inverse=False):
@@ -95,6 +119,21 @@ def quaternion_of_angles(seq, angles, degrees): ...
 
 
 def normalised(quat, scalar_first): ...
+
+
+def quaternion_of_matrix(matrix, assume_valid): ...
+
+
+def quaternion_of_parameters(mrp): ...
+
+
+def parameters_of(quat): ...
+
+
+def powered(quat, n): ...
+
+
+def mean_of(quat, weights): ...
 
 
 def composed(first, second): ...

@@ -26,6 +26,16 @@ def normalised(quat, scalar_first):
     return Rotation.from_quat(quat, scalar_first=scalar_first).as_quat()
 
 
+def quaternion_of_matrix(matrix, assume_valid):
+    options = {"assume_valid": True} if assume_valid else {}
+    # SciPy 1.18 writes into stacks of more than one axis.
+    return Rotation.from_matrix(np.array(matrix), **options).as_quat()
+
+
+def quaternion_of_parameters(mrp):
+    return Rotation.from_mrp(mrp).as_quat()
+
+
 def composed(first, second):
     return (Rotation(first, normalize=False) * Rotation(second, normalize=False)).as_quat()
 
@@ -36,6 +46,18 @@ def quaternion_of(quat, canonical, scalar_first):
 
 def vector_of(quat, degrees):
     return Rotation(quat, normalize=False).as_rotvec(degrees)
+
+
+def parameters_of(quat):
+    return Rotation(quat, normalize=False).as_mrp()
+
+
+def powered(quat, n):
+    return (Rotation(quat, normalize=False) ** n).as_quat()
+
+
+def mean_of(quat, weights):
+    return Rotation(quat, normalize=False).mean(weights).as_quat()
 
 
 def angle_of(quat):
@@ -63,7 +85,11 @@ def rotated(quat, vectors, inverse):
 )  # fmt: skip
 def quaternion_of_vector_rule(y_bar, y, rotvec, degrees):
     """Of the vector ``v`` with the length ``t``: ``(v * sin(t / 2) / t, cos(t / 2))``."""
-    v = np.deg2rad(rotvec) if degrees else rotvec
+    bar = vector_cotangent(y_bar, np.deg2rad(rotvec) if degrees else rotvec)
+    return np.deg2rad(bar) if degrees else bar
+
+
+def vector_cotangent(y_bar, v):
     square = np.sum(v * v, axis=-1, keepdims=True)
     near = square < 1e-2
     far = np.where(near, 1.0, square)
@@ -73,8 +99,7 @@ def quaternion_of_vector_rule(y_bar, y, rotvec, degrees):
     s = np.where(near, 0.5 - square / 48 + square * square / 3840, s)
     g = y_bar[..., :3]
     along = slope * np.sum(v * g, axis=-1, keepdims=True)
-    bar = s * g + v * (along - 0.5 * s * y_bar[..., 3:])
-    return np.deg2rad(bar) if degrees else bar
+    return s * g + v * (along - 0.5 * s * y_bar[..., 3:])
 
 
 @adjoint(
@@ -138,6 +163,38 @@ def across(g, y):
     return g - y * np.sum(y * g, axis=-1, keepdims=True)
 
 
+@adjoint(
+    quaternion_of_matrix, active=("matrix",),
+    samples=lambda f, array: [
+        f(array(3, 3) / 2 + 2 * np.eye(3), False), f(array(2, 3, 3) / 2 + 2 * np.eye(3), False),
+        f(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), True)],
+)  # fmt: skip
+def quaternion_of_matrix_rule(y_bar, y, matrix, assume_valid):
+    """Of the rotation ``R`` next to the matrix, with ``matrix = R H`` and symmetric ``H``.
+
+    A change ``d`` turns it by the vector ``w`` with ``(tr(H) I - H) w = p``, where ``[p]`` is
+    ``R.T d - d.T R``.  The cotangent of the quaternion ``y`` by ``w`` is a half of the vector in
+    ``y* y_bar``.  SciPy leaves a matrix as it is whose columns are orthonormal to 1e-12; the
+    derivative is that of the nearest rotation there, too.
+    """
+    turn = matrix_of(y)
+    h = np.swapaxes(turn, -1, -2) @ matrix
+    eye = np.eye(3)
+    sides = np.trace(h, axis1=-2, axis2=-1)[..., None, None] * eye - h
+    g = 0.5 * product(y * SIGNS, y_bar)[..., :3]
+    w = np.linalg.solve(sides, g[..., None])
+    return turn @ np.swapaxes(np.cross(w[..., None, :, 0], eye), -1, -2)
+
+
+@adjoint(quaternion_of_parameters, samples=lambda f, array: [f(array(3)), f(array(2, 3))])
+def quaternion_of_parameters_rule(y_bar, y, mrp):
+    """Of the parameters ``m``: ``(2 m, 1 - m m) / (1 + m m)``."""
+    twice = 1 + y[..., 3:]
+    g = y_bar[..., :3]
+    along = np.sum(g * y[..., :3], axis=-1, keepdims=True) + twice * y_bar[..., 3:]
+    return twice * (g - mrp * along)
+
+
 # ------------------------------------------------------------------------ of quaternions
 @adjoint(composed, samples=lambda f, v, array: [f(v, array(4)), f(array(2, 4), v)])
 def composed_rule(y_bar, y, first, second):
@@ -178,7 +235,10 @@ def sign_of(quat):
 )  # fmt: skip
 def vector_of_rule(y_bar, y, quat, degrees):
     """Of ``(v, w)`` with ``h = atan2(|v|, w)``: ``v * 2 h / sin(h)``."""
-    g = np.rad2deg(y_bar) if degrees else y_bar
+    return quaternion_cotangent(np.rad2deg(y_bar) if degrees else y_bar, quat)
+
+
+def quaternion_cotangent(g, quat):
     unit = quat * sign_of(quat)
     v, w = unit[..., :3], unit[..., 3:]
     square = np.sum(v * v, axis=-1, keepdims=True)
@@ -193,6 +253,53 @@ def vector_of_rule(y_bar, y, quat, degrees):
     length = np.sqrt(square + w * w)
     bar = np.concatenate((scale * g + along * w * v / length, -along * square / length), -1)
     return bar * sign_of(quat)
+
+
+@adjoint(parameters_of, samples=lambda f, v, array: [f(v), f(array(2, 4))])
+def parameters_of_rule(y_bar, y, quat):
+    """Of ``(v, w)``: ``v / (1 + w)``, or ``v / (w - 1)`` where ``w`` is negative."""
+    below = np.where(quat[..., 3:] < 0, quat[..., 3:] - 1, quat[..., 3:] + 1)
+    return np.concatenate((y_bar, -np.sum(y_bar * y, axis=-1, keepdims=True)), -1) / below
+
+
+@adjoint(
+    powered, active=("quat", "n"),
+    samples=lambda f, v, array: [f(v, 0.3), f(array(2, 4), -2), f(-v, 2.5), f(v, 0.0)],
+)  # fmt: skip
+def powered_rule(y_bar, y, quat, n):
+    """The rotation by `n` times the vector of the rotation."""
+    v = vector_of(quat, False)
+    v_bar = vector_cotangent(y_bar * sign_of_power(y, n * v), n * v)
+    return quaternion_cotangent(n * v_bar, quat), np.sum(v_bar * v)
+
+
+@nondifferentiable
+def sign_of_power(y, v):
+    """-1 for a first power of a quaternion that is not the canonical one."""
+    return np.sign(np.sum(y * quaternion_of_vector(v, False), axis=-1, keepdims=True))
+
+
+@adjoint(
+    mean_of, active=("quat", "weights"),
+    samples=lambda f, array, v: [
+        f(array(3, 4), None), f(array(4, 4), np.abs(v)), f(array(2, 4), np.array([1.0, 0.3]))],
+)  # fmt: skip
+def mean_of_rule(y_bar, y, quat, weights):
+    """The eigenvector ``y`` of the largest eigenvalue of ``K``, the sum of ``w q q.T``.
+
+    It changes by ``dy``, across ``y``, with ``(eigenvalue - K) dy = dK y``.
+
+    Source: Markley, Cheng, Crassidis and Oshman (2007), *Averaging quaternions*, Journal of
+    Guidance, Control, and Dynamics 30(4).
+    """
+    w = 1.0 if weights is None else np.asarray(weights, dtype=float)[..., None]
+    rows, weighted = np.reshape(quat, (-1, 4)), np.reshape(w * quat, (-1, 4))
+    k = weighted.T @ rows
+    system = (y @ k @ y) * np.eye(4) - k + y[:, None] * y
+    t = np.linalg.solve(system, across(y_bar, y))
+    along_t, along_y = (quat @ t)[..., None], (quat @ y)[..., None]
+    quat_bar = w * (along_y * t + along_t * y)
+    return quat_bar, None if weights is None else unbroadcast((along_t * along_y)[..., 0], weights)
 
 
 @adjoint(
