@@ -30,7 +30,7 @@ def all_names():
 
 
 @pytest.mark.parametrize(
-    "index", some(ACTIVE, lambda k, _: k % 8 == SEED % 8, every=3), ids=name_of
+    "index", some(ACTIVE, lambda k, _: k % 8 == SEED % 8, every=6), ids=name_of
 )
 def test_drawn_checks_of_row_find_no_defect(index):
     rng = np.random.default_rng([SEED, index])
