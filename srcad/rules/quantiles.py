@@ -1,10 +1,10 @@
 """Quantiles and percentiles, with or without nan, by every method of NumPy.
 
 A quantile is a weighted mean of one or two entries, which are neighbours in sorted order: those
-around a position between 0 and n - 1.  NumPy's own quantile of the ranks ``0, 1, ..`` is that
-position, and by the level it has the derivative ``n + 1 - alpha - beta``.  At a knot, where one
-entry is the quantile, and outside of the knots the derivative by the level is 0.  Entries that tie
-have the cotangent in any order.
+around a position between 0 and n - 1.  That is ``(n - 1) q`` by default, and by every method
+NumPy's own quantile of the ranks ``0, 1, ..``.  By the level it has the derivative ``n + 1 -
+alpha - beta``.  At a knot, where one entry is the quantile, and outside of the knots the
+derivative by the level is 0.  Entries that tie have the cotangent in any order.
 
 Source: Hyndman and Fan (1996), *Sample quantiles in statistical packages*; their nine methods are
 positions ``n q + alpha + q (1 - alpha - beta) - 1``.
@@ -41,6 +41,13 @@ def slope(method):
 def rate(n, method):
     """The derivative of the position by the level; 0 of a method that does not interpolate."""
     return n + slope(method) if interpolates(method) else 0.0 * n
+
+
+def position_of(n, q, method):
+    """The position of a level in `n` entries; NumPy's own formula, where it is not a product."""
+    if method == "linear":
+        return np.multiply(n - 1, q)
+    return np.quantile(np.arange(n), q, method=method)
 
 
 def as_rows(a, axis):
@@ -126,7 +133,7 @@ def quantile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
         return ORDER, ORDER
     rows = as_rows(a, axis)
     n = np.shape(rows)[-1]
-    position = np.reshape(np.quantile(np.arange(n), q, method=method), (np.size(q),))
+    position = np.reshape(position_of(n, q, method), (np.size(q),))
     low = np.astype(np.floor(position), int)
     high = np.astype(np.ceil(position), int)
     share = np.astype(position - low, rows.dtype)
