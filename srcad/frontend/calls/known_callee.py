@@ -221,6 +221,7 @@ def type_of_several(
 # Arguments that NumPy and Python turn into something else before they use them.
 
 _ASK_AT_ONCE = frozenset({set, frozenset, math.prod, math.fsum})
+_OF_ARRAYS = ("numpy.", "scipy.", "srcad.rules.scipy.")  # modules whose functions convert lists
 _BY_LENGTH = frozenset({np.split, np.array_split})
 _SPLITS = _BY_LENGTH | {np.hsplit, np.vsplit, np.dsplit}
 
@@ -242,8 +243,7 @@ def as_arrays(
 
     ``2 * x`` and ``x[1:] + x[:-1]`` mean something else of a list.
     """
-    module = module_of(function)
-    if not (isinstance(function, np.ufunc) or module.startswith("numpy")):
+    if not (isinstance(function, np.ufunc) or f"{module_of(function)}.".startswith(_OF_ARRAYS)):
         return args, kwargs
     if not state.is_active(*args, *kwargs.values()):
         return args, kwargs
