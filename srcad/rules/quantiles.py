@@ -1,10 +1,10 @@
 """Quantiles and percentiles, with or without nan, by every method of NumPy.
 
 A quantile is a weighted mean of one or two entries, which are neighbours in sorted order: those
-around a position between 0 and n - 1.  That is ``(n - 1) q`` by default, and by every method
-NumPy's own quantile of the ranks ``0, 1, ..``.  By the level it has the derivative ``n + 1 -
-alpha - beta``.  At a knot, where one entry is the quantile, and outside of the knots the
-derivative by the level is 0.  Entries that tie have the cotangent in any order.
+around a position between 0 and n - 1.  The position is NumPy's own quantile of the ranks ``0, 1,
+..``; for the default method it is ``(n - 1) q``.  Its derivative with respect to the level is
+``n + 1 - alpha - beta``, and 0 at a knot, where one entry is the quantile, and outside of the
+knots.  Entries that tie have the cotangent in any order.
 
 Source: Hyndman and Fan (1996), *Sample quantiles in statistical packages*; their nine methods are
 positions ``n q + alpha + q (1 - alpha - beta) - 1``.
@@ -44,7 +44,7 @@ def rate(n, method):
 
 
 def position_of(n, q, method):
-    """The position of a level in `n` entries; NumPy's own formula, where it is not a product."""
+    """Return the positions of the levels `q` in `n` sorted entries."""
     if method == "linear":
         return np.multiply(n - 1, q)
     return np.quantile(np.arange(n), q, method=method)

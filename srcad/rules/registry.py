@@ -37,7 +37,6 @@ _receivers: dict[type, Any] = {}  # the object with rules for its methods, by it
 _names: dict[int, str] = {}  # and how users write it
 _files: dict[str, str] = {}  # files of rules that have not been imported, and their libraries
 _needing: dict[Any, str] = {}  # functions of other libraries whose rules are in such a file
-_places: dict[tuple[str, int], int] = {}  # of fields of named tuples, by name and length
 
 
 def lookup(target: Any) -> Rule | None:
@@ -58,9 +57,15 @@ def declared_result(target: Any) -> Result:
     return _ONE_RESULT if rule is None or rule.result is None else rule.result
 
 
-def place_of_field(name: str, length: int) -> int | None:
-    """Return the place of a field in the named tuples of this length that functions return."""
-    return _places.get((name, length))
+def index_of_field(name: str, length: int) -> int | None:
+    """Return the index of a field in named tuples of this length that functions return.
+
+    None if no row declares the field, or if it has the name of a method of tuples.
+    """
+    if hasattr(tuple, name):
+        return None
+    declared = (r.result.fields for r in tuple(_table.values()) if r.result is not None)
+    return next((f.index(name) for f in declared if len(f) == length and name in f), None)
 
 
 def knows(target: Any) -> bool:
@@ -205,11 +210,6 @@ def add(rule: Rule, override: bool) -> None:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1
         _table[rule.target] = rule
-        if rule.result is not None:
-            fields = rule.result.fields
-            _places.update(
-                {(n, len(fields)): k for k, n in enumerate(fields) if not hasattr(tuple, n)}
-            )
 
 
 def add_memory(target: Any, memory: Memory) -> None:

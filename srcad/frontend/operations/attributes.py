@@ -44,12 +44,12 @@ from srcad.frontend.operations.members import (
     of_class,
     of_class_object,
 )
+from srcad.frontend.prelude.containers import LibraryObject
 from srcad.frontend.store import foreign_operands, stale
 from srcad.frontend.store.lookup import STABLE_MODULES, has_default_attributes, value_of_object
 from srcad.frontend.store.memory_effects import flat
-from srcad.frontend.store.structures import is_of_library
 from srcad.ir.core import Value
-from srcad.rules.registry import place_of_field
+from srcad.rules.registry import index_of_field
 from srcad.startup.identifiers import is_instance, label
 from srcad.types.numeric import Numeric
 from srcad.types.reading import may_ask, reader
@@ -106,11 +106,11 @@ def read_attribute(state: Machine, box: AbstractValue, name: str) -> AbstractVal
 
 @attributes_of(TupleValue, ViewValue, ListValue, DictValue, FunctionValue)
 def of_sequence(state: Machine, box: AbstractValue, name: str) -> AbstractValue:
-    """Return a field of the results of a function, which are kept as a tuple; else a method."""
+    """Return a method, or a field of a named tuple that a function has returned."""
     if isinstance(box, TupleValue):
-        place = place_of_field(name, len(box.items))
-        if place is not None:
-            return box.items[place]
+        index = index_of_field(name, len(box.items))
+        if index is not None:
+            return box.items[index]
     cls = dict if isinstance(box, DictValue) else tuple if type(box) is TupleValue else list
     if not isinstance(box, FunctionValue | ViewValue) and not hasattr(cls, name):
         raises(state, AttributeError, f"{cls.__name__!r} object has no attribute {name!r}")
@@ -254,12 +254,16 @@ def of_record(state: Machine, box: RecordValue, name: str) -> AbstractValue:
         return MethodValue(box, name)
     path, missing = class_path(state, box), object()
     found = inspect.getattr_static(box.cls, name, missing)
-    if found is missing and is_of_library(box) and box.cls.stands_for is object:  # type: ignore[attr-defined]
+    if found is missing and issubclass(box.cls, LibraryObject):
         state.refuse(
             errors.UnsupportedSyntaxError,
-            f"cannot differentiate through '.{name}' of this object",
-            why="a derivative flows through the object, and this attribute has no rule.",
-            help=("use another method of it", "or make the object outside the function"),
+            f"cannot differentiate through '.{name}' of {box.cls.described}",
+            why="it is made from values that carry a derivative, and this attribute has no rule.",
+            help=(
+                "compute it from what its other methods return",
+                "or, if no derivative is to flow through it, make a second object from "
+                "srcad.stop_gradient(...) of these values",
+            ),
         )
     if found is missing or isinstance(found, types.MemberDescriptorType):  # an empty slot
         raises(state, AttributeError, f"{label(box.cls)!r} object has no attribute {name!r}")

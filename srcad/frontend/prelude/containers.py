@@ -40,6 +40,16 @@ class Container:
     """Stand-in that the front end interprets in place of a class of Python's."""
 
 
+class LibraryObject(Container):
+    """Stand-in for an object of a library; methods that it lacks have no derivative.
+
+    `described` names the object in messages.
+    """
+
+    stands_for = object
+    described = ""
+
+
 class Mapping(Container):
     """A dict."""
 

@@ -1,14 +1,14 @@
 """Frozen distributions of `scipy.stats`, written in Python: the front end interprets them."""
 
-from srcad.frontend.prelude.containers import Container
+from srcad.frontend.prelude.containers import LibraryObject
 
 # mypy: ignore-errors
 
 
-class Frozen(Container):
+class Frozen(LibraryObject):
     """A distribution and the parameters that each of its methods is called with."""
 
-    stands_for = object
+    described = "a frozen distribution"
 
     def __init__(self, dist, args, kwds):
         self.dist = dist

@@ -5,17 +5,17 @@ A rotation that is made inside of a differentiated function is its unit quaterni
 
 import numpy as np
 
-from srcad.frontend.prelude.containers import Container
+from srcad.frontend.prelude.containers import LibraryObject
 
 # mypy: ignore-errors
 
 SIGNS = np.array([-1.0, -1.0, -1.0, 1.0])  # times a unit quaternion: its inverse
 
 
-class Rotated(Container):
+class Rotated(LibraryObject):
     """A rotation, or a stack of them."""
 
-    stands_for = object
+    described = "a rotation"
 
     def __init__(self, quat):
         self.quat = quat
@@ -65,10 +65,8 @@ class Rotated(Container):
     def as_mrp(self):
         return parameters_of(self.quat)
 
-    def mean(self, weights=None):
-        if weights is not None:
-            weights = np.asarray(weights, dtype=float)
-        return Rotated(mean_of(self.quat, weights))
+    def mean(self, weights=None, axis=None):
+        return Rotated(mean_of(self.quat, weights, axis))
 
     @property
     def single(self):
@@ -79,28 +77,24 @@ class Rotated(Container):
         return self.quat.shape[:-1]
 
 
-def as_array(items):
-    return np.asarray(items) if isinstance(items, list | tuple) else items
-
-
 def from_rotvec(rotvec, degrees=False):
-    return Rotated(quaternion_of_vector(as_array(rotvec), degrees))
+    return Rotated(quaternion_of_vector(rotvec, degrees))
 
 
 def from_quat(quat, *, scalar_first=False):
-    return Rotated(normalised(as_array(quat), scalar_first))
+    return Rotated(normalised(quat, scalar_first))
 
 
 def from_euler(seq, angles, degrees=False):
-    return Rotated(quaternion_of_angles(seq, as_array(angles), degrees))
+    return Rotated(quaternion_of_angles(seq, angles, degrees))
 
 
 def from_matrix(matrix, *, assume_valid=False):
-    return Rotated(quaternion_of_matrix(as_array(matrix), assume_valid))
+    return Rotated(quaternion_of_matrix(matrix, assume_valid))
 
 
 def from_mrp(mrp):
-    return Rotated(quaternion_of_parameters(as_array(mrp)))
+    return Rotated(quaternion_of_parameters(mrp))
 
 
 def concatenate(rotations):
@@ -133,7 +127,7 @@ def parameters_of(quat): ...
 def powered(quat, n): ...
 
 
-def mean_of(quat, weights): ...
+def mean_of(quat, weights, axis): ...
 
 
 def composed(first, second): ...

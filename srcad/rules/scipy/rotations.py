@@ -9,8 +9,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from srcad.rules.declare import adjoint, nondifferentiable
+from srcad.rules.row import NoPartial
 from srcad.runtime import unbroadcast
 
+_AXIS = NoPartial("the mean along an axis of rotations has no derivative rule")
 SIGNS = np.array([-1.0, -1.0, -1.0, 1.0])  # times a unit quaternion: its inverse
 
 
@@ -28,7 +30,7 @@ def normalised(quat, scalar_first):
 
 def quaternion_of_matrix(matrix, assume_valid):
     options = {"assume_valid": True} if assume_valid else {}
-    # SciPy 1.18 writes into stacks of more than one axis.
+    # SciPy 1.18 may write into an argument with more than three axes.
     return Rotation.from_matrix(np.array(matrix), **options).as_quat()
 
 
@@ -56,8 +58,9 @@ def powered(quat, n):
     return (Rotation(quat, normalize=False) ** n).as_quat()
 
 
-def mean_of(quat, weights):
-    return Rotation(quat, normalize=False).mean(weights).as_quat()
+def mean_of(quat, weights, axis):
+    options = {} if axis is None else {"axis": axis}
+    return Rotation(quat, normalize=False).mean(weights, **options).as_quat()
 
 
 def angle_of(quat):
@@ -84,7 +87,7 @@ def rotated(quat, vectors, inverse):
     samples=lambda f, w, array: [f(w, False), f(30 * array(2, 3), True)],
 )  # fmt: skip
 def quaternion_of_vector_rule(y_bar, y, rotvec, degrees):
-    """Of the vector ``v`` with the length ``t``: ``(v * sin(t / 2) / t, cos(t / 2))``."""
+    """Differentiate ``y = (v * sin(t / 2) / t, cos(t / 2))``, where ``t`` is the norm of ``v``."""
     bar = vector_cotangent(y_bar, np.deg2rad(rotvec) if degrees else rotvec)
     return np.deg2rad(bar) if degrees else bar
 
@@ -170,29 +173,31 @@ def across(g, y):
         f(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), True)],
 )  # fmt: skip
 def quaternion_of_matrix_rule(y_bar, y, matrix, assume_valid):
-    """Of the rotation ``R`` next to the matrix, with ``matrix = R H`` and symmetric ``H``.
+    """Differentiate the rotation ``R`` of the polar decomposition ``matrix = R H``.
 
-    A change ``d`` turns it by the vector ``w`` with ``(tr(H) I - H) w = p``, where ``[p]`` is
-    ``R.T d - d.T R``.  The cotangent of the quaternion ``y`` by ``w`` is a half of the vector in
-    ``y* y_bar``.  SciPy leaves a matrix as it is whose columns are orthonormal to 1e-12; the
-    derivative is that of the nearest rotation there, too.
+    For a perturbation ``d`` of the matrix, ``R`` changes by ``R [w]``, where ``[w]`` is the matrix
+    of the cross product with ``w``, and ``(tr(H) I - H) w = p`` with ``[p] = R.T d - d.T R``.  The
+    cotangent of ``w`` is half of the vector part of ``conj(y) y_bar``.
+
+    SciPy does not orthogonalise a matrix whose columns are orthonormal to 1e-12.  Its derivative is
+    that of the polar decomposition, too: perturbations across the rotations have none.
     """
-    turn = matrix_of(y)
-    h = np.swapaxes(turn, -1, -2) @ matrix
+    r = matrix_of(y)
+    h = np.swapaxes(r, -1, -2) @ matrix
     eye = np.eye(3)
-    sides = np.trace(h, axis1=-2, axis2=-1)[..., None, None] * eye - h
+    system = np.trace(h, axis1=-2, axis2=-1)[..., None, None] * eye - h
     g = 0.5 * product(y * SIGNS, y_bar)[..., :3]
-    w = np.linalg.solve(sides, g[..., None])
-    return turn @ np.swapaxes(np.cross(w[..., None, :, 0], eye), -1, -2)
+    p = np.linalg.solve(system, g[..., None])
+    return r @ np.swapaxes(np.cross(p[..., None, :, 0], eye), -1, -2)
 
 
 @adjoint(quaternion_of_parameters, samples=lambda f, array: [f(array(3)), f(array(2, 3))])
 def quaternion_of_parameters_rule(y_bar, y, mrp):
-    """Of the parameters ``m``: ``(2 m, 1 - m m) / (1 + m m)``."""
-    twice = 1 + y[..., 3:]
+    """Differentiate ``y = (2 m, 1 - m @ m) / (1 + m @ m)``, where ``m`` is `mrp`."""
+    scale = 1 + y[..., 3:]  # 2 / (1 + m @ m)
     g = y_bar[..., :3]
-    along = np.sum(g * y[..., :3], axis=-1, keepdims=True) + twice * y_bar[..., 3:]
-    return twice * (g - mrp * along)
+    along = np.sum(g * y[..., :3], axis=-1, keepdims=True) + scale * y_bar[..., 3:]
+    return scale * (g - mrp * along)
 
 
 # ------------------------------------------------------------------------ of quaternions
@@ -234,7 +239,7 @@ def sign_of(quat):
     samples=lambda f, v, array: [f(v, False), f(array(2, 4), True)],
 )  # fmt: skip
 def vector_of_rule(y_bar, y, quat, degrees):
-    """Of ``(v, w)`` with ``h = atan2(|v|, w)``: ``v * 2 h / sin(h)``."""
+    """Differentiate ``y = v * 2 h / sin(h)``, ``h = atan2(|v|, w)``, of ``(v, w)``."""
     return quaternion_cotangent(np.rad2deg(y_bar) if degrees else y_bar, quat)
 
 
@@ -257,9 +262,11 @@ def quaternion_cotangent(g, quat):
 
 @adjoint(parameters_of, samples=lambda f, v, array: [f(v), f(array(2, 4))])
 def parameters_of_rule(y_bar, y, quat):
-    """Of ``(v, w)``: ``v / (1 + w)``, or ``v / (w - 1)`` where ``w`` is negative."""
-    below = np.where(quat[..., 3:] < 0, quat[..., 3:] - 1, quat[..., 3:] + 1)
-    return np.concatenate((y_bar, -np.sum(y_bar * y, axis=-1, keepdims=True)), -1) / below
+    """Differentiate ``y = v / (w + sign(w))``, where ``(v, w)`` is the quaternion."""
+    w = quat[..., 3:]
+    denominator = np.where(w < 0, w - 1, w + 1)
+    w_bar = -np.sum(y_bar * y, axis=-1, keepdims=True)
+    return np.concatenate((y_bar, w_bar), -1) / denominator
 
 
 @adjoint(
@@ -267,7 +274,7 @@ def parameters_of_rule(y_bar, y, quat):
     samples=lambda f, v, array: [f(v, 0.3), f(array(2, 4), -2), f(-v, 2.5), f(v, 0.0)],
 )  # fmt: skip
 def powered_rule(y_bar, y, quat, n):
-    """The rotation by `n` times the vector of the rotation."""
+    """Differentiate the rotation by the vector ``n * v``, where ``v`` is the rotation vector."""
     v = vector_of(quat, False)
     v_bar = vector_cotangent(y_bar * sign_of_power(y, n * v), n * v)
     return quaternion_cotangent(n * v_bar, quat), np.sum(v_bar * v)
@@ -275,31 +282,38 @@ def powered_rule(y_bar, y, quat, n):
 
 @nondifferentiable
 def sign_of_power(y, v):
-    """-1 for a first power of a quaternion that is not the canonical one."""
+    """Return -1 if `y` is the negative of the quaternion of the rotation vector `v`, else 1.
+
+    SciPy returns the first power as it is, and computes others from a canonical quaternion.
+    """
     return np.sign(np.sum(y * quaternion_of_vector(v, False), axis=-1, keepdims=True))
 
 
 @adjoint(
     mean_of, active=("quat", "weights"),
     samples=lambda f, array, v: [
-        f(array(3, 4), None), f(array(4, 4), np.abs(v)), f(array(2, 4), np.array([1.0, 0.3]))],
+        f(array(3, 4), None, None), f(array(4, 4), np.abs(v), None),
+        f(array(2, 4), np.array([1.0, 0.3]), None)],
 )  # fmt: skip
-def mean_of_rule(y_bar, y, quat, weights):
-    """The eigenvector ``y`` of the largest eigenvalue of ``K``, the sum of ``w q q.T``.
+def mean_of_rule(y_bar, y, quat, weights, axis):
+    """Differentiate the eigenvector of the largest eigenvalue of ``K = sum(w * outer(q, q))``.
 
-    It changes by ``dy``, across ``y``, with ``(eigenvalue - K) dy = dK y``.
+    Its derivative ``dy`` is orthogonal to ``y``, and ``(y @ K @ y * I - K) dy = dK y`` up to a
+    multiple of ``y``.
 
     Source: Markley, Cheng, Crassidis and Oshman (2007), *Averaging quaternions*, Journal of
     Guidance, Control, and Dynamics 30(4).
     """
+    if axis is not None:
+        return _AXIS, _AXIS
     w = 1.0 if weights is None else np.asarray(weights, dtype=float)[..., None]
     rows, weighted = np.reshape(quat, (-1, 4)), np.reshape(w * quat, (-1, 4))
     k = weighted.T @ rows
     system = (y @ k @ y) * np.eye(4) - k + y[:, None] * y
     t = np.linalg.solve(system, across(y_bar, y))
-    along_t, along_y = (quat @ t)[..., None], (quat @ y)[..., None]
-    quat_bar = w * (along_y * t + along_t * y)
-    return quat_bar, None if weights is None else unbroadcast((along_t * along_y)[..., 0], weights)
+    q_t, q_y = (quat @ t)[..., None], (quat @ y)[..., None]
+    quat_bar = w * (q_y * t + q_t * y)
+    return quat_bar, None if weights is None else unbroadcast((q_t * q_y)[..., 0], weights)
 
 
 @adjoint(
@@ -307,7 +321,7 @@ def mean_of_rule(y_bar, y, quat, weights):
     kinks=lambda f: [(f([0, 0, 0, 1]), [0, 0, 0, 0])],
 )  # fmt: skip
 def angle_of_rule(y_bar, y, quat):
-    """Of ``(v, w)``: ``2 atan2(|v|, |w|)``; without a rotation: 0."""
+    """Differentiate ``y = 2 atan2(|v|, |w|)`` of ``(v, w)``; the cotangent is 0 where ``v`` is."""
     v, w = quat[..., :3], quat[..., 3:]
     square = np.sum(v * v, axis=-1, keepdims=True)
     length = np.sqrt(square)
@@ -322,11 +336,13 @@ def angle_of_rule(y_bar, y, quat):
         f(v, "xyz", False, False), f(array(2, 4), "ZXZ", True, False), f(v, "YXZ", False, False)],
 )  # fmt: skip
 def angles_of_rule(y_bar, y, quat, seq, degrees, suppress_warnings):
-    """With four terms ``(a, b, c, d)``: two angles are ``atan2(b, a) -+ atan2(d, c)``.
+    """Differentiate Euler angles; the outer two are ``atan2(b, a) -+ atan2(d, c)``.
 
-    The one between them is ``2 atan2(|(c, d)|, |(a, b)|)``.  Where one of these lengths is 0, only
-    the sum or the difference of the two angles is determined, and the cotangent is nan.  Source:
-    Bernardes and Viollet (2022), *Quaternion to Euler angles conversion*, PLoS ONE 17(11).
+    ``(a, b, c, d)`` are linear in the quaternion.  The angle between these two is
+    ``2 atan2(|(c, d)|, |(a, b)|)``.  Where one of these lengths is 0, only the sum or the
+    difference of the outer angles is determined, and the cotangent is nan.
+
+    Source: Bernardes and Viollet (2022), *Quaternion to Euler angles conversion*, PLoS ONE 17(11).
     """
     g = np.rad2deg(y_bar) if degrees else y_bar
     terms = quat @ terms_of(seq).T

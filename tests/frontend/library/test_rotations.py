@@ -164,8 +164,16 @@ def test_method_of_rotation_without_derivative_rejected(read):
     def f(v):
         return np.sum(read(Rotation.from_rotvec(v)))
 
-    with pytest.raises(errors.UnsupportedSyntaxError, match="of this object"):
+    with pytest.raises(errors.UnsupportedSyntaxError, match="of a rotation"):
         srcad.grad(f)(V)
+
+
+def test_mean_of_rotations_along_axis_rejected():
+    def f(v):
+        return np.sum(Rotation.from_rotvec(v).mean(axis=0).as_quat())
+
+    with pytest.raises(errors.NotDifferentiableError, match="along an axis"):
+        srcad.grad(f)(STACK)
 
 
 @pytest.mark.parametrize("n", [1, -1, 0])
