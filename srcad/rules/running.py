@@ -27,14 +27,16 @@ def nancumsum(y_bar, y, a, axis=None, dtype=None):
     return np.where(np.isnan(a), 0.0, cumsum(y_bar, a, axis))
 
 
-@linear(
-    np.cumulative_sum,
-    samples=lambda f, v, m: [f(v), f(m, axis=0), f(m, axis=-1, include_initial=True)],
-)
-def cumulative_sum(y_bar, x, *, axis=None, dtype=None, include_initial=False):
-    """As `np.cumsum`, perhaps after a first 0."""
-    along = 0 if axis is None else axis
-    return cumsum(part(y_bar, 1, None, along) if include_initial else y_bar, x, axis)
+if hasattr(np, "cumulative_sum"):  # NumPy 2.1
+
+    @linear(
+        np.cumulative_sum,
+        samples=lambda f, v, m: [f(v), f(m, axis=0), f(m, axis=-1, include_initial=True)],
+    )
+    def cumulative_sum(y_bar, x, *, axis=None, dtype=None, include_initial=False):
+        """As `np.cumsum`, perhaps after a first 0."""
+        along = 0 if axis is None else axis
+        return cumsum(part(y_bar, 1, None, along) if include_initial else y_bar, x, axis)
 
 
 # ------------------------------------------------------------------------ differences
@@ -160,16 +162,18 @@ def cumprod(y_bar, y, a, axis=None, dtype=None):
     return np.moveaxis(before(np.moveaxis(a, axis, -1)), -1, axis) * np.moveaxis(sums, 0, axis)
 
 
-@adjoint(
-    np.cumulative_prod,
-    samples=lambda f, v, m: [f(v), f(m, axis=0), f(m, axis=-1, include_initial=True)],
-)
-def cumulative_prod(y_bar, y, x, *, axis=None, dtype=None, include_initial=False):
-    """As `np.cumprod`, perhaps after a first 1."""
-    along = 0 if axis is None else axis
-    if include_initial:
-        y_bar = part(y_bar, 1, None, along)
-    return cumprod(y_bar, y, x, axis)
+if hasattr(np, "cumulative_prod"):  # NumPy 2.1
+
+    @adjoint(
+        np.cumulative_prod,
+        samples=lambda f, v, m: [f(v), f(m, axis=0), f(m, axis=-1, include_initial=True)],
+    )
+    def cumulative_prod(y_bar, y, x, *, axis=None, dtype=None, include_initial=False):
+        """As `np.cumprod`, perhaps after a first 1."""
+        along = 0 if axis is None else axis
+        if include_initial:
+            y_bar = part(y_bar, 1, None, along)
+        return cumprod(y_bar, y, x, axis)
 
 
 @adjoint(np.nancumprod, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(np.array([2.0, 0, 3, 0]))])

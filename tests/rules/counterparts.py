@@ -658,16 +658,21 @@ POLYNOMIALS = {
     special.eval_jacobi: row(mp.jacobi, _DEGREES, (0.5,), _PARAMETER, on(-20, 20, every=8)),
     special.lpmv: row(associated_legendre, (0, 1, 2), (2, 5),
                       on(-1, 1, every=4)),
-    special.sph_harm_y: row(mp.spherharm, (1, 2, 5), (0, 1), on(0.01, 3.1, 0.3, 1.7, every=8),
-                            on(-3.1, 3.1, 0.3, 1.7, every=16)),
     special.hyp0f1: row(mp.hyp0f1, (0.5, 2.0), on(-100, 100, every=3)),
     special.hyp1f1: row(mp.hyp1f1, (0.5, 2.0), (1.5, 3.0), on(-30, 30, every=5)),
     special.hyp2f1: row(mp.hyp2f1, (0.5, 2.0), (1.5,), (2.5, 4.0), on(-10, 1, every=12)),
     special.hyperu: row(mp.hyperu, (0.5, 2.0), (1.5, 3.0), on(1e-8, 50, every=6)),
     special.wright_bessel: row(wright_bessel, (0.5, 2.0), (1.5, 3.0), on(0, 20, every=6)),
-    special.log_wright_bessel: row(lambda a, b, x: mp.log(wright_bessel(a, b, x)), (0.5, 2.0),
-                                   (1.5, 3.0), on(0, 20, every=6)),
 }  # fmt: skip
+if hasattr(special, "log_wright_bessel"):  # SciPy 1.14
+    POLYNOMIALS[special.log_wright_bessel] = row(
+        lambda a, b, x: mp.log(wright_bessel(a, b, x)), (0.5, 2.0), (1.5, 3.0), on(0, 20, every=6)
+    )
+if hasattr(special, "sph_harm_y"):  # SciPy 1.15
+    POLYNOMIALS[special.sph_harm_y] = row(
+        mp.spherharm, (1, 2, 5), (0, 1), on(0.01, 3.1, 0.3, 1.7, every=8),
+        on(-3.1, 3.1, 0.3, 1.7, every=16),
+    )  # fmt: skip
 
 COUNTERPARTS = {
     **ELEMENTARY, **SCIPY_ELEMENTARY, **ERRORS, **BESSEL, **GAMMA, **GAMMA_INTEGRALS,

@@ -157,6 +157,7 @@ def in_float32(call):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # digits that float32 does not have
+            warnings.simplefilter("ignore", DeprecationWarning)  # of older versions of SciPy
             results = leaves(target(*call[1], **call[2]))
     except TypeError:
         return None

@@ -8,9 +8,11 @@ what it is given, the entries of `VOCABULARY`.
 """
 
 import types
+import warnings
 import zlib
 
 import numpy as np
+import scipy
 from scipy import linalg, stats
 
 import srcad.rules.bases
@@ -73,6 +75,10 @@ class Vocabulary:
         return masks[name] if name in masks else getattr(self, name)
 
 
+# The lowest versions of pyproject.toml lack options that some samples have.
+IS_OLD = np.lib.NumpyVersion(np.__version__) < "2.4.0" or (
+    np.lib.NumpyVersion(scipy.__version__) < "1.17.0"
+)
 MASK = np.array([True, False, True, True])
 WHERE = np.array([[True, False, True, True], [False, True, True, True], [True, True, False, True]])
 
@@ -121,10 +127,23 @@ def between(row):
     ]
 
 
+def is_accepted(call):
+    """Return True if the installed SciPy and NumPy compute a call; older ones lack some options."""
+    target, args, kwargs = call
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            target(*args, **kwargs)
+    except (AttributeError, NotImplementedError, TypeError, ValueError):
+        return False
+    return True
+
+
 def calls_of(row):
     """The sample calls of a row."""
     if callable(row.samples):
-        return told(row.samples, row.target)
+        calls = told(row.samples, row.target)
+        return [call for call in calls if is_accepted(call)] if IS_OLD else calls
     return between(row) if row.samples else []
 
 

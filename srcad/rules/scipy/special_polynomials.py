@@ -124,16 +124,18 @@ def lpmv(m, v, x, *, y):
     return _DEGREE, _PARAMETER, -above - m * x * y / square
 
 
-@derivative(special.sph_harm_y, samples=lambda f, near: [
-    f(2, 1, near(0.4, 2.5, 4), near(0.4, 2.5, 4)), f(1, -1, near(0.4, 2.5, 4), 0.5)])  # fmt: skip
-def sph_harm_y(n, m, theta, phi, *, y):
-    """``i m y`` by `phi`; by `theta` the ladder of DLMF 14.30.1, 14.10.1, regular at the poles."""
-    above = np.maximum((n - m) * (n + m + 1) + 0 * theta, 0)
-    below = np.maximum((n + m) * (n - m + 1) + 0 * theta, 0)
-    up = np.sqrt(above) * special.sph_harm_y(n, m + 1, theta, phi)
-    down = np.sqrt(below) * special.sph_harm_y(n, m - 1, theta, phi)
-    turn = np.exp(1j * phi)
-    return _DEGREE, _DEGREE, 0.5 * (up / turn - down * turn), 1j * m * y
+if hasattr(special, "sph_harm_y"):  # SciPy 1.15
+
+    @derivative(special.sph_harm_y, samples=lambda f, near: [
+        f(2, 1, near(0.4, 2.5, 4), near(0.4, 2.5, 4)), f(1, -1, near(0.4, 2.5, 4), 0.5)])  # fmt: skip
+    def sph_harm_y(n, m, theta, phi, *, y):
+        """``i m y`` by `phi`; by `theta` the ladder of DLMF 14.30.1, 14.10.1, regular at the poles."""
+        above = np.maximum((n - m) * (n + m + 1) + 0 * theta, 0)
+        below = np.maximum((n + m) * (n - m + 1) + 0 * theta, 0)
+        up = np.sqrt(above) * special.sph_harm_y(n, m + 1, theta, phi)
+        down = np.sqrt(below) * special.sph_harm_y(n, m - 1, theta, phi)
+        turn = np.exp(1j * phi)
+        return _DEGREE, _DEGREE, 0.5 * (up / turn - down * turn), 1j * m * y
 
 
 # ------------------------------------------------------------------------ hypergeometric functions
@@ -172,9 +174,12 @@ def wright_bessel(a, b, x):
     return _PARAMETER, _PARAMETER, special.wright_bessel(a, a + b, x)
 
 
-@derivative(
-    special.log_wright_bessel, samples=lambda f, near: [f(2, 3, near(0.4, 2.0, 4)), f(1, 2, 0.5)]
-)
-def log_wright_bessel(a, b, x, *, y):
-    """DLMF 10.46.1."""
-    return _PARAMETER, _PARAMETER, np.exp(special.log_wright_bessel(a, a + b, x) - y)
+if hasattr(special, "log_wright_bessel"):  # SciPy 1.14
+
+    @derivative(
+        special.log_wright_bessel,
+        samples=lambda f, near: [f(2, 3, near(0.4, 2.0, 4)), f(1, 2, 0.5)],
+    )
+    def log_wright_bessel(a, b, x, *, y):
+        """DLMF 10.46.1."""
+        return _PARAMETER, _PARAMETER, np.exp(special.log_wright_bessel(a, a + b, x) - y)
