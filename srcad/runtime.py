@@ -131,8 +131,9 @@ def check_separate_memory(written: Any, *others: Any) -> None:
 
 
 def _share(a: Any, b: Any) -> bool:
+    most: Any = 10_000  # steps of the search; NumPy's types admit two special numbers only
     try:
-        return np.shares_memory(a, b, max_work=10_000)  # type: ignore[arg-type]
+        return bool(np.shares_memory(a, b, most))
     except np.exceptions.TooHardError:
         return True
 

@@ -88,7 +88,7 @@ def readings(starts: Ints, columns: Ints, colours: Ints) -> tuple[Ints, Ints]:
         An entry is in no product alone.
     """
     rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    count = int(colours.max(initial=-1)) + 1
+    count = int(np.max(colours, initial=-1)) + 1
     own = colours[columns]
     crowd = np.bincount(rows * count + own, minlength=(len(starts) - 1) * count)
     alone = crowd[rows * count + own] == 1

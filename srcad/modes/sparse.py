@@ -214,7 +214,7 @@ class Plan:
         else:
             colours = columns_coloured(starts, columns, width)
         found, rows = readings(starts, columns, colours)
-        count = int(colours.max(initial=-1)) + 1
+        count = int(np.max(colours, initial=-1)) + 1
         directions = np.zeros((count + 1, width))
         directions[colours, np.arange(width)] = 1.0
         rng = np.random.default_rng(width)

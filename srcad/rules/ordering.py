@@ -116,7 +116,7 @@ def median(y_bar, y, a, axis=None, *, keepdims=False):
         flat = np.ravel(a)
         return np.reshape(middle(np.reshape(y_bar, (1,)), flat), np.shape(a))
     if isinstance(axis, (int, np.integer)):
-        bar = y_bar if keepdims else np.expand_dims(y_bar, axis)
+        bar = y_bar if keepdims else np.expand_dims(y_bar, int(axis))
         rows = middle(np.moveaxis(bar, axis, -1), np.moveaxis(a, axis, -1))
         return np.moveaxis(rows, -1, axis)
     flat = flattened(a, axis)
