@@ -1,6 +1,7 @@
 """``python -m tests.generator --count N --seed S --jobs J``: generate and check programs.
 
-``--features all`` lets programs write into arrays, change containers and catch exceptions, too.
+``--features all`` lets programs write into arrays, change containers and catch exceptions, too;
+``--features mixed`` makes every fourth program one of ``spine`` and the others of ``all``.
 
 The last line reads ``N passed, M failed, C crashed, R refused, K dropped``; the exit status is 1 if
 a program failed or crashed, or if more than 2 % were dropped or 6 % (`--most-refused`) refused.
@@ -54,9 +55,17 @@ def settle() -> None:
     gc.freeze()
 
 
+def program_of(seed: int, options: argparse.Namespace) -> Program:
+    """The program of a seed."""
+    kind = options.features
+    if kind == "mixed":
+        kind = "all" if seed % 4 else "spine"
+    return program(seed, kind)
+
+
 def one(seed: int, options: argparse.Namespace) -> tuple[int, Outcome, set[str]]:
     """Check the program of a seed, under a time limit."""
-    made = program(seed, options.features)
+    made = program_of(seed, options)
     return seed, limited(made, options.folder, alone=options.alone), all_features(made)
 
 
@@ -74,7 +83,7 @@ def limited(made: Program, folder: Path, *, alone: bool = False) -> Outcome:
 
 def smallest(seed: int, kind: str, options: argparse.Namespace) -> str:
     """The shrunk text of a program with this outcome."""
-    made = program(seed, options.features)
+    made = program_of(seed, options)
     folder = options.folder / "shrinking"
     folder.mkdir(exist_ok=True)
 
@@ -85,9 +94,9 @@ def smallest(seed: int, kind: str, options: argparse.Namespace) -> str:
 
 
 def _features(text: str) -> str:
-    if text in ("spine", "all") or set(text.split(",")) <= set(FAMILIES):
+    if text in ("spine", "all", "mixed") or set(text.split(",")) <= set(FAMILIES):
         return text
-    raise argparse.ArgumentTypeError(f"{text}: neither spine, all nor some of {FAMILIES}")
+    raise argparse.ArgumentTypeError(f"{text}: neither spine, all, mixed nor some of {FAMILIES}")
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
@@ -98,7 +107,10 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--folder", type=Path, help="where failing programs are written")
     parser.add_argument(
-        "--features", type=_features, default="spine", help=f"spine, all or some of {FAMILIES}"
+        "--features",
+        type=_features,
+        default="spine",
+        help=f"spine, all, mixed or some of {FAMILIES}",
     )
     parser.add_argument("--alone", action="store_true", help="check only the programs themselves")
     parser.add_argument("--refusals", type=int, default=0, help="how many refusals are shrunk")
@@ -122,7 +134,7 @@ def main(argv: list[str]) -> int:
     options.folder = options.folder or Path(tempfile.mkdtemp(prefix="srcad-programs-"))
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.show is not None:
-        made = program(options.show, options.features)
+        made = program_of(options.show, options)
         print(made.text, limited(made, options.folder, alone=options.alone), sep="\n")
         return 0
     if options.total:
@@ -130,10 +142,15 @@ def main(argv: list[str]) -> int:
     step = 3 if options.small else 1
     seeds = range(options.seed - options.seed % step, options.seed + options.count * step, step)
     tally = Tally(options)
-    with multiprocessing.get_context("spawn").Pool(options.jobs, settle) as pool:
-        check_one = partial(one, options=options)
-        for result in pool.imap_unordered(check_one, seeds[: options.count], chunksize=4):
-            tally.add(*result)
+    check_one, chosen = partial(one, options=options), seeds[: options.count]
+    if options.jobs == 1:
+        settle()
+        for seed in chosen:
+            tally.add(*check_one(seed))
+    else:
+        with multiprocessing.get_context("spawn").Pool(options.jobs, settle) as pool:
+            for result in pool.imap_unordered(check_one, chosen, chunksize=4):
+                tally.add(*result)
     tally.report()
     if options.tally:
         options.tally.write_text(json.dumps(tally.rows))
@@ -172,7 +189,7 @@ class Tally:
             self.refused.update(features)
         if outcome.status in ("failed", "crashed") and not self.options.total:
             path = self.options.folder / f"{outcome.status}_{seed}.py"
-            path.write_text(program(seed, self.options.features).text)
+            path.write_text(program_of(seed, self.options).text)
             print(f"seed {seed}: {outcome.kind}: {outcome.message}"[:200], flush=True)
         if self.counts.total() % 500 == 0:
             print(f"{self.counts.total()} of {self.options.count}: {self.line()}", flush=True)
@@ -199,7 +216,8 @@ class Tally:
 
     def shares(self) -> None:
         """Print how many programs have each feature, and how many of these are refused."""
-        whole = {"spine": REQUIRED, "all": (*REQUIRED, *WRITTEN)}.get(self.options.features)
+        every = (*REQUIRED, *WRITTEN)
+        whole = {"spine": REQUIRED, "all": every, "mixed": every}.get(self.options.features)
         print("of programs  of those refused")
         for name in whole or [name for name in WRITTEN if self.seen[name]]:
             share = 100 * self.seen[name] / self.options.count
