@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 
@@ -15,39 +18,64 @@ import pytest
 
 os.environ.setdefault("SRCAD_VERIFY", "1")
 LIMIT = 240  # seconds for one test
-_ALL = 8000  # so many are collected when nobody has chosen some
 _LONG = 6  # cases of a test
 ROOT = Path(__file__).resolve().parent.parent
 _SEEN: set[Path] = set()
+_CPU: dict[str, float] = {}  # seconds of each test and of its child processes, by id
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from tests.marks import slow_ids  # noqa: E402 - after the path is set
+
+gc.set_threshold(200_000, 20, 100)  # collection and compilation make many objects, few cycles
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--update-golden`` rewrites the golden files; ``--share 1/2`` runs every other test."""
+    """Add options that choose tests, time them, or rewrite the golden files."""
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
     parser.addoption("--share", default="1/1", help="K/N: the K-th of every N chosen tests")
+    parser.addoption(
+        "--rota", help="K/N: all tests that are not marked `random`, the K-th of every N that are"
+    )
+    parser.addoption("--cpu", type=Path, help="a file for the seconds of CPU of each test")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let ``--rota`` choose in place of the marks of ``pyproject.toml``."""
+    if config.getoption("--rota"):
+        config.option.markexpr = ""
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Iterator[None]:
-    """Leave two of three cases of long tables to the mark `random`, when all tests are run.
+    """Mark tests when all are run, then choose: by marks and words, by rota, by share.
 
-    Whoever runs a file or a folder meets all of its cases.  A share is taken of what marks and
-    words have chosen.
+    Whoever names a file or a folder meets all cases of its tables, and the slow ones, too.
     """
-    if len(items) >= _ALL:
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
         _thin(items)
+        _mark_slow(items)
     yield
-    which, of = (int(number) for number in config.getoption("--share").split("/"))
-    chosen = items[which - 1 :: of]
-    config.hook.pytest_deselected(items=[item for k, item in enumerate(items, 1 - which) if k % of])
-    items[:] = chosen
+    rota, share = config.getoption("--rota"), config.getoption("--share")
+    if rota:
+        _keep(config, items, rota, [item for item in items if item.get_closest_marker("random")])
+    _keep(config, items, share, list(items))
+
+
+def _keep(
+    config: pytest.Config, items: list[pytest.Item], share: str, among: list[pytest.Item]
+) -> None:
+    """Deselect, of the items `among`, all but the K-th of every N."""
+    which, of = (int(number) for number in share.split("/"))
+    dropped = {id(item) for k, item in enumerate(among, 1 - which) if k % of}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) in dropped])
+    items[:] = [item for item in items if id(item) not in dropped]
 
 
 def _thin(items: list[pytest.Item]) -> None:
+    """Leave two of three cases of long tables to the mark `random`."""
     tables: dict[str, list[pytest.Item]] = {}
     for item in items:
         tables.setdefault(item.nodeid.split("[")[0], []).append(item)
@@ -58,14 +86,56 @@ def _thin(items: list[pytest.Item]) -> None:
                     case.add_marker("random")
 
 
+def _mark_slow(items: list[pytest.Item]) -> None:
+    """Mark the tests that ``tests/slow.txt`` names.
+
+    That each of them exists is checked on the newest Python with all extras: elsewhere some tests
+    are absent.
+    """
+    left = slow_ids()
+    for item in items:
+        if item.nodeid in left:
+            left.remove(item.nodeid)
+            item.add_marker("slow")
+    is_complete = sys.version_info >= (3, 13) and all(map(find_spec, ("numba", "mpmath")))
+    if left and is_complete:
+        names = "\n".join(sorted(left))
+        raise pytest.UsageError(f"tests/slow.txt names tests that do not exist:\n{names}")
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over modules and collected tests."""
+    gc.freeze()
+
+
+def _cpu() -> float:
+    """Seconds of CPU of this process and of its children."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Measure the CPU time of each test."""
+    before = _cpu()
+    done = yield
+    _CPU[item.nodeid] = _cpu() - before
+    return done
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the times of the tests, and that of the whole process under the empty name."""
+    file = session.config.getoption("--cpu")
+    if file:
+        file.write_text(json.dumps(_CPU | {"": _cpu()}))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let the collector pass over what earlier files left, and print numbers as usual.
 
     Many tests ask the collector to run.  How arrays are printed may be left changed by programs
     that set it: a call without derivative is tried out while what contains it is compiled.
     """
-    if not _SEEN:
-        gc.set_threshold(200_000, 20, 100)  # compilations make many small objects, few circles
     if item.path not in _SEEN:
         _SEEN.add(item.path)
         gc.freeze()

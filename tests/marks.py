@@ -1,14 +1,21 @@
-"""Which cases of a test the newcomer's run takes, and which only `.ci/run random` does."""
+"""Marks of tests: `random` for cases that runs take in turn, `slow` for those that cost much.
+
+``pytest -q`` of everything leaves out both.  ``.ci/run`` runs all `slow` ones and a share of the
+`random` ones, another share for each turn.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-SEED = int(os.environ.get("SRCAD_PROOF", "0"))
+DRAW = os.environ.get("SRCAD_PROOF", "0")  # a number, or "all": no case is left out
+SEED = 0 if DRAW == "all" else int(DRAW)
+SLOW = Path(__file__).with_name("slow.txt")
 
 
 def some(
@@ -21,13 +28,14 @@ def some(
     """
     count = is_default if isinstance(is_default, int) else 0
     taken = is_default if callable(is_default) else lambda k, _: k < count
+    step = 1 if DRAW == "all" else every
     found: list[Any] = []
     left = 0
     for k, case in enumerate(cases):
         if taken(k, case):
             found.append(case)
             continue
-        if left % every == SEED % every:
+        if left % step == SEED % step:
             found.append(pytest.param(case, marks=pytest.mark.random))
         left += 1
     return found
@@ -37,3 +45,8 @@ def named_some(cases: Iterable[Any], default: Iterable[str]) -> list[Any]:
     """The same for cases with names (functions, or texts): those with other names are marked."""
     names = set(default)
     return some(cases, lambda _, case: getattr(case, "__name__", case) in names)
+
+
+def slow_ids() -> set[str]:
+    """The ids of the tests that have the mark `slow`."""
+    return set(SLOW.read_text().splitlines()) if SLOW.exists() else set()

@@ -65,14 +65,13 @@ def layer(name: str) -> int:
 
 
 MODULES = {module_name(file): file for file in FILES}
-TREES = figures.this_package().trees
 
 
 @functools.cache
 def all_imports(name: str) -> tuple[tuple[bool, str, int], ...]:
     """Every import of a module that is not for types only: in a function?, module, line."""
     found: list[tuple[bool, str, int]] = []
-    pending: list[tuple[ast.AST, bool]] = [(TREES[name], False)]
+    pending: list[tuple[ast.AST, bool]] = [(figures.this_package().trees[name], False)]
     while pending:
         node, inner = pending.pop()
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -185,7 +184,7 @@ def test_no_two_modules_import_each_other():
 def test_astor_imported_by_one_module():
     users = [
         name
-        for name, tree in TREES.items()
+        for name, tree in figures.this_package().trees.items()
         for node in all_statements(tree)
         if (
             isinstance(node, ast.Import)
@@ -211,7 +210,7 @@ def test_no_utility_modules():
 
 
 def test_no_duplicate_definitions_in_module():
-    for name, tree in TREES.items():
+    for name, tree in figures.this_package().trees.items():
         names = [n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)
                  and not any("overload" in ast.unparse(d) for d in n.decorator_list)]  # fmt: skip
         assert len(names) == len(set(names)), name

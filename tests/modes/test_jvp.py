@@ -63,7 +63,7 @@ SAMPLES = [*CALLS, *SYMMETRIC]
 
 
 @pytest.mark.parametrize(
-    "number", some(range(len(SAMPLES)), lambda k, _: k % 24 == 0, every=8),
+    "number", some(range(len(SAMPLES)), lambda k, _: k % 72 == 0, every=8),
     ids=lambda k: f"{k}-{spelling(SAMPLES[k][0])}",
 )  # fmt: skip
 def test_both_modes_agree_on_a_rule(number):
