@@ -16,6 +16,7 @@ from srcad.errors import (
     MutationError,
     NonScalarOutputError,
     RuleError,
+    SeedError,
     UnsupportedTypeError,
     no_result,
     one_number,
@@ -339,6 +340,29 @@ def check_real_scalar(y: Any, name: str) -> None:
     )
 
 
+def fits(seed: Any, x: Any, what: str) -> None:
+    """Refuse a seed, or a direction, that does not have the structure and shape of `x`."""
+    if isinstance(x, list | tuple | dict):
+        if type(seed) is type(x) and len(seed) == len(x):
+            for key in x if isinstance(x, dict) else range(len(x)):
+                fits(seed[key], x[key], what)
+            return
+        problem = f"needs the structure of the value: a {label(type(x))} of {len(x)}"
+    else:
+        shape, wanted = np.shape(seed), np.shape(x)
+        is_number = isinstance(
+            x, int | float | complex | np.number | np.ndarray
+        ) and not isinstance(x, bool)
+        if not is_number or shape == wanted:
+            return
+        problem = f"has shape {shape}, and the value has shape {wanted}"
+    raise SeedError(
+        f"{what} {problem}",
+        why="it has the structure and the shape of the value that it belongs to.",
+        help="pass one of that shape",
+    )
+
+
 def real_part_like(bar: Any, x: Any) -> Any:
     """Return a cotangent or a tangent of `x`: its real part where `x` is real."""
     if isinstance(x, list) and isinstance(bar, list | np.ndarray):
@@ -443,5 +467,6 @@ CHECKS = frozenset(
         check_real_scalar,
         check_numeric,
         check_not_array,
+        fits,
     }
 )

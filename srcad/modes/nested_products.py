@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from srcad import errors
+from srcad import errors, runtime
 from srcad.analysis.sharing import sharing
 from srcad.arguments.request import Request, wrt_entries
 from srcad.frontend.domain.memory import Origin
@@ -33,7 +33,7 @@ from srcad.frontend.store.origins import origin
 from srcad.ir.core import Atom, Block, Const, Function, Value, free_values
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.memory import has_storage
-from srcad.modes import nested_wrt, seeds
+from srcad.modes import nested_wrt
 from srcad.modes.inner_function import InnerFunction, append_ops, own
 from srcad.modes.nested import Given, refuse_check, refuse_inert_inside
 from srcad.modes.reverse import is_inert
@@ -134,7 +134,9 @@ class _Seed:
 
     def _checked(self, seed: Atom, x: Atom) -> Atom:
         """Return the seed; its shape is compared with that of the value at run time."""
-        self.state.emit(seeds.fits, seed, x, Const(self.what), effect=True, type=Opaque(type(None)))
+        self.state.emit(
+            runtime.fits, seed, x, Const(self.what), effect=True, type=Opaque(type(None))
+        )
         return seed
 
     def _refuse(self, problem: str) -> NoReturn:

@@ -16,7 +16,6 @@ from srcad.frontend.source.pickling import Pickled
 from srcad.ir.primitives import rebuilt
 from srcad.modes.calm import errors_are_ignored
 from srcad.modes.mode import Run
-from srcad.startup.identifiers import label
 from srcad.types import objects
 
 _SEED = "the seed of the pullback"
@@ -225,28 +224,4 @@ def _other_structure(what: str, name: str, expected: str) -> SeedError:
         f"{what} of {name!r} needs the structure of the value: {expected}",
         why="there is one cotangent for each part of the value.",
         help="pass the same structure, or one number for all parts",
-    )
-
-
-# ------------------------------------------------------- called by code that was generated
-def fits(seed: Any, x: Any, what: str) -> None:
-    """Refuse a seed, or a direction, that does not have the structure and shape of `x`."""
-    if isinstance(x, list | tuple | dict):
-        if type(seed) is type(x) and len(seed) == len(x):
-            for key in x if isinstance(x, dict) else range(len(x)):
-                fits(seed[key], x[key], what)
-            return
-        problem = f"needs the structure of the value: a {label(type(x))} of {len(x)}"
-    else:
-        shape, wanted = np.shape(seed), np.shape(x)
-        is_number = isinstance(
-            x, int | float | complex | np.number | np.ndarray
-        ) and not isinstance(x, bool)
-        if not is_number or shape == wanted:
-            return
-        problem = f"has shape {shape}, and the value has shape {wanted}"
-    raise SeedError(
-        f"{what} {problem}",
-        why="it has the structure and the shape of the value that it belongs to.",
-        help="pass one of that shape",
     )

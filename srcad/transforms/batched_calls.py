@@ -20,11 +20,12 @@ from srcad.errors import SrcadError
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.library_operations import is_elementwise
+from srcad.ir.memory import is_one_of
 from srcad.ir.traits import built_parts, is_shape, is_structure, measures
 from srcad.rules.batching import formula_for
 from srcad.rules.row import AlwaysRaisesError
 from srcad.startup.records import replace
-from srcad.transforms.batched_loops import looped
+from srcad.transforms.batched_loops import in_direction, looped
 from srcad.transforms.batched_parts import BATCHES
 from srcad.transforms.batched_values import BatchedScope, Term, rank
 from srcad.types.numeric import Numeric
@@ -280,9 +281,12 @@ def _ask(scope: BatchedScope, op: Call) -> None:
         rest = Display("slice", (Const(1), Const(None), Const(None)))
         scope.builder.call(operator.getitem, whole, rest, result=op.result)
         return
-    args = [_first(scope, a) if _measures(op) else scope.of(a) for a in op.args]
+    args = [_asked(scope, op, a) for a in op.args]
     kwargs = [(name, scope.of(a)) for name, a in op.kwargs]
     scope.builder.call(op.target, *args, kwargs=kwargs, result=op.result, effect=op.effect)
+
+
+_OF_MEMORY = frozenset({runtime.check_distinct_objects, runtime.check_separate_memory})
 
 
 def _measures(op: Call) -> bool:
@@ -290,16 +294,29 @@ def _measures(op: Call) -> bool:
     return measures(op.target) or op.target is runtime.or_zeros
 
 
+def _asked(scope: BatchedScope, op: Call, arg: Arg) -> Arg:
+    """Return an operand of a call that is made once, as one direction has it if it is measured.
+
+    A list has the same length in every direction.
+    """
+    if is_one_of(op.target, runtime.CHECKS) and not is_one_of(op.target, _OF_MEMORY):
+        return _first(scope, arg)
+    is_array = isinstance(argument_type(arg), Numeric) or argument_type(arg) == OPAQUE
+    return _first(scope, arg) if _measures(op) and is_array else scope.of(arg)
+
+
 def _first(scope: BatchedScope, arg: Arg) -> Arg:
-    """Return an array of the first direction; a list has the same length in every one.
+    """Return an operand as it is in the first direction.
 
     A value of unknown type has the axis of the directions, as an array has.
     """
-    type_ = argument_type(arg)
-    is_array = isinstance(type_, Numeric) or type_ == OPAQUE
-    if scope.tree(arg) is not True or not is_array:
+    tree = scope.tree(arg)
+    if not isinstance(arg, Value) or tree is False:
         return scope.of(arg)
-    return scope.builder.call(operator.getitem, scope.of(arg), Const(0), type=type_)
+    found = scope.atom(arg)
+    if isinstance(found, Const):
+        return found
+    return in_direction(scope, found, arg.type, tree, Const(0))
 
 
 # ------------------------------------------------------------------------------- entry by entry

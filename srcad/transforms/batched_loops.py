@@ -30,7 +30,8 @@ def looped(scope: BatchedScope, op: Call) -> Atom:
         index = Value(INT, "i")
         seqs, params = (Display("range", (Const(0), scope.shared.count, Const(1))),), (index,)
         items = {
-            a: _at(inside, scope.atom(a), atom_type(a), scope.tree(a), index) for a in carrying
+            a: in_direction(inside, scope.atom(a), atom_type(a), scope.tree(a), index)
+            for a in carrying
         }
     given = [_with(a, items) for a in op.args]
     kwargs = [(name, _with(a, items)) for name, a in op.kwargs]
@@ -69,19 +70,22 @@ def _narrow(type_: Type) -> Type:
     return type_
 
 
-def _at(scope: BatchedScope, found: Atom, type_: Type, tree: Activity, index: Value) -> Value:
+def in_direction(
+    scope: BatchedScope, found: Atom, type_: Type, tree: Activity, index: Atom
+) -> Value:
+    """Return a value of all directions as it is in one of them."""
     assert isinstance(found, Value)
     if isinstance(type_, TupleOf):
         parts: list[Atom] = []
         for k, t in enumerate(type_.items):
             one = scope.builder.part(found, type_, k, type=scope.wide(t, part(tree, k)))
             inner = part(tree, k)
-            parts.append(one if inner is False else _at(scope, one, t, inner, index))
+            parts.append(one if inner is False else in_direction(scope, one, t, inner, index))
         return scope.builder.build_like(type_, parts)
     if isinstance(type_, ListOf):
         inside = scope.inner()
         item = Value(scope.wide(type_.item, tree))
-        row = _at(inside, item, type_.item, tree, index)
+        row = in_direction(inside, item, type_.item, tree, index)
         body = inside.builder.finish(Const(0), row, params=(item,))
         return scope.builder.for_((found,), (), body)[2]
     return scope.builder.call(operator.getitem, found, index, type=_narrow(type_))

@@ -25,7 +25,7 @@ _Change = Callable[[Op, Location | None], Op]
 _NOWHERE = Location("", 0)  # of a call of a function that has a rule and no text
 _SILENCE = (("all", "ignore"),)
 _SOFT = ("ignore", "warn")
-_OURS = frozenset({runtime.check_real_scalar, runtime.check_distinct_objects})
+_OURS = frozenset({runtime.check_real_scalar, runtime.check_distinct_objects, runtime.fits})
 _STRUCTURAL = frozenset({operator.getitem, operator.is_, operator.is_not, operator.not_, len})
 
 
