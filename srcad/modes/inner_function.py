@@ -45,6 +45,7 @@ from srcad.ir.substitute import substituted_block
 from srcad.modes import nested_wrt
 from srcad.modes.nested_wrt import Key
 from srcad.startup.records import is_record
+from srcad.transforms.vjp import stamped_ops
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf
 
@@ -423,8 +424,12 @@ def _parts(block: Block, built: Atom) -> list[Atom]:
 
 
 def append_ops(state: Machine, ops: Sequence[Op]) -> None:
-    """Append ops that were derived, and note which of their results carry derivatives."""
-    for op in ops:
+    """Append ops that were derived, and note which of their results carry derivatives.
+
+    In the formula of a rule they belong to the half that the rule is written into.
+    """
+    half = state.builder.half
+    for op in ops if half == "primal" else stamped_ops(ops, half):
         state.builder.ops.append(op)
         if _carries(state, op):
             state.active.update(v for v in op.results if not _is_flag(v))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from srcad.analysis.activity import activity
 from srcad.analysis.activity_trees import Activity, fully_active, part
 from srcad.analysis.binding import possibly_undefined
-from srcad.ir.core import Atom, Block, For, Function, Op, Value, walk
+from srcad.ir.core import Atom, Block, For, Function, Half, Op, Value, walk
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.dce import dce
 from srcad.passes.forward_stores import forward_stores
@@ -219,3 +219,12 @@ def _marked(block: Block) -> Block:
 def _marked_op(op: Op) -> Op:
     half: Any = "derived" if op.half == "reverse" else op.half
     return changed(op.mapped(_marked), half=half)
+
+
+def stamped_ops(ops: Iterable[Op], half: Half) -> tuple[Op, ...]:
+    """Return ops, and those in their blocks, stamped with a half."""
+
+    def stamped(block: Block) -> Block:
+        return replace(block, ops=stamped_ops(block.ops, half))
+
+    return tuple(changed(op.mapped(stamped), half=half) for op in ops)
