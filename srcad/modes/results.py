@@ -14,6 +14,7 @@ from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Call, Const, Function, Value
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.traits import built_parts, is_structure
+from srcad.passes.dce import dce
 from srcad.startup.identifiers import is_name
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
@@ -192,12 +193,26 @@ def _pair(function: Function, builder: Builder) -> tuple[Atom, Atom]:
     return y, builder.item(result, 1)
 
 
-def summed_output(function: Function, *, complex_too: bool = False) -> Function:
-    """Return the function with the sum of all numbers in the result as its result."""
-    (y,) = function.block.results
+def summed_output(
+    function: Function, *, complex_too: bool = False, has_aux: bool = False
+) -> Function:
+    """Return the function with the pair of two things as its result: a sum, and its result.
+
+    The sum is that of all numbers in the result; with `has_aux` of those in the first part of it.
+    """
+    (result,) = function.block.results
     builder = _at_end(function)
+    y = _pair(function, builder)[0] if has_aux else result
     total = _total(function, builder, y, "b" if complex_too else "bc")
-    return _with(function, builder, total)
+    return _with(function, builder, builder.build_tuple(total, result))
+
+
+def without_sum(made: Function) -> Function:
+    """Return a derived function with the result itself in the place of the pair with its sum."""
+    builder = _at_end(made)
+    _, result = _pair(made, builder)
+    results = (result, *made.block.results[1:])
+    return dce(replace(made, block=Block((), tuple(builder.ops), results)))
 
 
 def _total(function: Function, builder: Builder, y: Atom, refused: str) -> Atom:

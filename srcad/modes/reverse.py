@@ -21,7 +21,13 @@ from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.traits import built_parts, is_builder, is_stop, is_structure
 from srcad.modes import holomorphic
 from srcad.modes.mode import Mode, Part, Problem, Results, Run
-from srcad.modes.results import aux_of, scalar_output, summed_output, with_results
+from srcad.modes.results import (
+    aux_of,
+    scalar_output,
+    summed_output,
+    with_results,
+    without_sum,
+)
 from srcad.modes.steps import warn_of_steps
 from srcad.startup.identifiers import label, shown
 from srcad.startup.records import replace
@@ -345,8 +351,9 @@ def _answer(function: Function, problem: Problem, *, gives_value: bool) -> Funct
 
 
 def of_the_sum(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """Return the function of the sum of the result and of its gradients."""
-    return derived(summed_output(function, complex_too=request.holomorphic), request, wrt)
+    """Return the function of the result and of the gradients of its sum."""
+    summed = summed_output(function, complex_too=request.holomorphic, has_aux=request.has_aux)
+    return without_sum(derived(summed, replace(request, has_aux=True), wrt))
 
 
 _gradients = partial(in_one_function, gives_value=False)
