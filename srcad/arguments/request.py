@@ -309,9 +309,14 @@ def _without_values(signature: inspect.Signature) -> tuple[Parameter, ...]:
 
 
 def _is_opaque(function: Any) -> bool:
-    """Return True if a callable is compiled code: its signature says more than a call means."""
+    """Return True if a callable is compiled code: its signature says more than a call means.
+
+    So is a derivative of such a function.
+    """
     if isinstance(function, functools.partial):
         return _is_opaque(function.func)
+    if hasattr(type(function), "__srcad_of__"):
+        return _is_opaque(function.__srcad_of__()[0])
     return anchor_of(function)[0] is function
 
 

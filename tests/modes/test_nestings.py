@@ -4,6 +4,7 @@ The functions act entry by entry, so that derivatives of any order are known in 
 of ``f = p(t)``, where ``t' = q(t)``, follow from ``f' = p'(t) q(t)``.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -285,3 +286,29 @@ def test_elementwise_grad_inside_compiled_function():
     t = np.tanh(X)
     np.testing.assert_allclose(value, np.sum(W * (1 - t**2)), rtol=1e-12)
     np.testing.assert_allclose(found, -2 * W * t * (1 - t**2), rtol=1e-12)
+
+
+# ------------------------------------------------------------------------------- NumPy's functions
+@pytest.mark.parametrize(
+    ("derivative", "args", "expected"),
+    [
+        (srcad.grad(srcad.grad(np.sin)), (1.0,), -np.sin(1.0)),
+        (srcad.grad(srcad.elementwise_grad(np.sin)), (1.0,), -np.sin(1.0)),
+        (srcad.hvp(srcad.grad(np.sin)), (1.0, 2.0), -2 * np.cos(1.0)),
+        (srcad.grad(srcad.hvp(np.sin)), (1.0, 2.0), -2 * np.cos(1.0)),
+        (srcad.jacrev(srcad.jacfwd(np.sin)), (1.0,), -np.sin(1.0)),
+        (srcad.grad(srcad.grad(np.power, wrt=1), wrt=1), (2.0, 3.0), 8 * np.log(2.0) ** 2),
+        (srcad.grad(srcad.grad(functools.partial(np.power, 2.0))), (3.0,), 8 * np.log(2.0) ** 2),
+        (srcad.jacobian(srcad.grad(np.prod)), (X,), np.prod(X) / np.outer(X, X) * (1 - np.eye(3))),
+        (srcad.grad(srcad.grad(scipy.special.erf)), (0.5,), -2 / np.sqrt(np.pi) * np.exp(-0.25)),
+    ],
+    ids=str,
+)
+def test_derivative_of_derivative_of_compiled_function(derivative, args, expected):
+    np.testing.assert_allclose(derivative(*args), expected, rtol=1e-12)
+
+
+def test_derivative_of_compiled_function_takes_keyword():
+    found = srcad.jacobian(srcad.grad(np.var))(X, ddof=1)
+
+    np.testing.assert_allclose(found, np.eye(3) - 1 / 3, atol=1e-14)
