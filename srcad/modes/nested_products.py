@@ -41,7 +41,7 @@ from srcad.passes.copies import copied_block
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.jvp import jvp
 from srcad.transforms.split import split
-from srcad.transforms.sweep import cotangent_type
+from srcad.transforms.sweep import cotangent_type, zero_of
 from srcad.transforms.vjp import as_primal, vjp
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.sizes import same
@@ -90,10 +90,27 @@ class _Seed:
         else:
             self._refuse(f"needs the structure of the value: a {type_.cls.__name__} of {count}")
         parts = [
-            self.part(item, t, state.part(x, type_, k))
+            self._item(item, t, state.part(x, type_, k))
             for k, (item, t) in enumerate(zip(items, type_.items, strict=True))
         ]
         return state.build_like(type_, parts)
+
+    def _item(self, box: AbstractValue, type_: Type, x: Atom) -> Atom:
+        """Return the seed of a part of a structure; None, as gradients have it, is zero."""
+        if not _is_none(box):
+            return self.part(box, type_, x)
+        match type_:
+            case TupleOf(items=items):
+                state = self.state
+                parts = [self._item(box, t, state.part(x, type_, k)) for k, t in enumerate(items)]
+                return state.build_like(type_, parts)
+            case Numeric(kind="b"):
+                return Const(None)
+            case Numeric(form="python"):
+                return zero_of(cotangent_type(type_))
+            case Numeric() | ListOf() | Opaque(cls=None):
+                return self.state.emit(runtime.zero_cotangent, x, type=cotangent_type(type_))
+        return Const(None)
 
     def _number(self, box: AbstractValue, type_: Numeric, x: Atom) -> Atom:
         seed = self.state.atom(box)

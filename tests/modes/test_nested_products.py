@@ -303,3 +303,21 @@ def test_third_derivative_of_recursion_adds_residuals_per_leaf():
 
     assert third == pytest.approx(24 * 1.3 / 64)
     assert grad(along)(1.3) == pytest.approx(6 * 28 * 1.3**5 / 64**2)
+
+
+def test_none_in_seed_of_inner_pullback_is_zero():
+    def function(q):
+        return q**3, {"a": np.sin(q), "b": [q, 2 * q], "n": 3}
+
+    def slopes(x):
+        return pullback(function, x)[1]((x, {"a": None, "b": None, "n": None}))[0]
+
+    np.testing.assert_allclose(slopes(X), 3 * X**3, rtol=1e-14)
+    np.testing.assert_allclose(grad(lambda x: np.sum(slopes(x)))(X), 9 * X**2, rtol=1e-14)
+
+
+def test_none_in_tangent_of_inner_jvp_is_zero():
+    def along_second(x):
+        return jvp(lambda p: p["a"] * p["b"], ({"a": x, "b": x},), ({"a": None, "b": x},))[1]
+
+    np.testing.assert_allclose(grad(lambda x: np.sum(along_second(x)))(X), 2 * X, rtol=1e-14)

@@ -255,3 +255,18 @@ def test_tangent_rule_that_calls_jvp_forwards():
     np.testing.assert_allclose(tangent, np.cos(P**3) * 3 * P**2 * V, rtol=1e-12)
     found = srcad.jacfwd(lambda p: np.sin(law(p)) + 0 * p)(P)
     np.testing.assert_allclose(found, np.diag(np.cos(P**3) * 3 * P**2), rtol=1e-12)
+
+
+def test_rule_with_two_results_may_seed_pullback_with_none():
+    def law(p):
+        return p**3, np.sin(p)
+
+    @rules.adjoint(law)
+    def rule(y_bar, y, p):
+        return srcad.pullback(lambda q: (q**3, np.sin(q)), p)[1](y_bar)[0]
+
+    found = srcad.grad(lambda p: np.sum(law(p)[1]))(P)
+    second = srcad.hessian(lambda p: np.sum(law(p)[0]))(P)
+
+    np.testing.assert_allclose(found, np.cos(P), rtol=1e-12)
+    np.testing.assert_allclose(second, np.diag(6 * P), rtol=1e-12)
