@@ -153,7 +153,9 @@ class Check:
 
     def _items(self, arg: Arg, type_: TupleOf | ListOf, entry: Any) -> Any:
         """Return the cotangents of the items of a sequence: as many, each checked."""
-        parts = _parts(self.scope, entry)
+        parts = self._by_key(type_, entry)
+        if parts is None:
+            parts = _parts(self.scope, entry)
         if parts is None:
             if _is_atom(entry) and not isinstance(_atom(entry), Const):
                 return entry  # an array of rows, or a list that a loop has made
@@ -168,6 +170,23 @@ class Check:
         if len(parts) != len(items):
             raise self._refused(f"has {len(parts)} items where {len(items)} are needed")
         return [self.entry(item, part) for item, part in zip(items, parts, strict=True)]
+
+    def _by_key(self, type_: TupleOf | ListOf, entry: Any) -> list[Any] | None:
+        """Return the items of a dict or record in the order of the argument's; None of others."""
+        if not isinstance(type_, TupleOf) or type_.keys is None:
+            return None
+        match entry:
+            case dict():
+                found = entry
+            case Value(type=TupleOf(items=items, keys=keys)) if keys is not None:
+                parts = (self.scope.child(entry.type, entry, k) for k in range(len(items)))
+                found = dict(zip(keys, parts, strict=True))
+            case _:
+                return None
+        if set(found) != set(type_.keys):
+            given, wanted = (", ".join(map(repr, keys)) for keys in (found, type_.keys))
+            raise self._refused(f"has the keys {given} where {wanted} are needed")
+        return [found[key] for key in type_.keys]
 
     def _refused(self, problem: str) -> RuleError:
         problem = f"returns an entry for {self.name!r} that {problem}"

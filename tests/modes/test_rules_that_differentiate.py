@@ -1,13 +1,15 @@
 """Rules of users that call derivatives, in all modes and to second order."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import srcad
 from srcad import rules
+from srcad.errors import RuleError
 from tests.marks import named_some
 
 X = np.array([0.3, 0.8])
@@ -221,6 +223,71 @@ def test_rule_that_calls_grad_by_list_returns_both_cotangents():
 
     outer = np.cos(P**3 * X)
     np.testing.assert_allclose(found, [outer * 3 * P**2 * X, outer * P**3], rtol=1e-12)
+
+
+@dataclass
+class Pair:
+    a: Any
+    b: Any
+
+
+class NamedPair(NamedTuple):
+    a: Any
+    b: Any
+
+
+@pytest.mark.parametrize("cls", [Pair, NamedPair])
+def test_rule_that_calls_pullback_by_record_returns_both_cotangents(cls):
+    def law(pair):
+        return pair.a**3 * pair.b
+
+    @rules.adjoint(law)
+    def rule(y_bar, y, pair):
+        return srcad.pullback(lambda q: q.a**3 * q.b, pair)[1](y_bar)[0]
+
+    found = srcad.grad(lambda pair: np.sum(law(pair)))(cls(P, X))
+
+    np.testing.assert_allclose([found.a, found.b], [3 * P**2 * X, P**3], rtol=1e-12)
+
+
+def test_rule_that_calls_grad_by_dict_to_second_order():
+    def law(ps):
+        return ps["a"] ** 3 * ps["b"]["c"]
+
+    @rules.adjoint(law)
+    def rule(y_bar, y, ps):
+        return srcad.grad(lambda qs: np.sum(y_bar * qs["a"] ** 3 * qs["b"]["c"]))(ps)
+
+    def total(p):
+        return np.sum(law({"a": p, "b": {"c": p}}))
+
+    np.testing.assert_allclose(srcad.grad(total)(P), 4 * P**3, rtol=1e-12)
+    np.testing.assert_allclose(srcad.hessian(total)(P), np.diag(12 * P**2), rtol=1e-12)
+
+
+def test_entry_for_dict_with_keys_in_other_order():
+    def law(ps):
+        return ps["a"] ** 3 * ps["b"]
+
+    @rules.adjoint(law)
+    def rule(y_bar, y, ps):
+        return {"b": y_bar * ps["a"] ** 3, "a": y_bar * 3 * ps["a"] ** 2 * ps["b"]}
+
+    found = srcad.grad(lambda ps: np.sum(law(ps)))({"a": P, "b": X})
+
+    np.testing.assert_allclose([found["a"], found["b"]], [3 * P**2 * X, P**3], rtol=1e-12)
+
+
+def test_entry_for_dict_with_other_keys_rejected():
+    def law(ps):
+        return ps["a"] ** 3
+
+    @rules.adjoint(law)
+    def rule(y_bar, y, ps):
+        return {"c": y_bar * 3 * ps["a"] ** 2}
+
+    with pytest.raises(RuleError, match="has the keys 'c' where 'a' are needed"):
+        srcad.grad(lambda ps: np.sum(law(ps)))({"a": P})
 
 
 def test_derivative_rule_that_calls_elementwise_grad_to_second_order():
