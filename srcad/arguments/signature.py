@@ -378,8 +378,8 @@ def generic(type_: Type) -> Type:
     """Return the same pattern with nothing known of lengths: the form that serves all the rest."""
     if isinstance(type_, Numeric):
         if type_.form == "array":
-            return Numeric(type_.dtype, None, "array")
-        return Numeric(type_.dtype, type_.shape, type_.form, cls=type_.cls)
+            return Numeric(type_.dtype, None, "array", joined=type_.joined)
+        return Numeric(type_.dtype, type_.shape, type_.form, cls=type_.cls, joined=type_.joined)
     if isinstance(type_, TupleOf):
         return type_.of(tuple(generic(item) for item in type_.items))
     return ListOf(generic(type_.item)) if isinstance(type_, ListOf) else type_

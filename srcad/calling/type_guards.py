@@ -14,7 +14,7 @@ from srcad.arguments.signature import is_number
 from srcad.calling.conditions import Conditions, guarded_code
 from srcad.startup.identifiers import quoted
 from srcad.types import objects
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import INT, Form, Numeric, form_subsumes
 from srcad.types.reading import has
 from srcad.types.sizes import Assumption, Extent, Symbol
 from srcad.types.sources import EACH, Path, is_filled
@@ -221,31 +221,35 @@ def check(c: Conditions, type_: Type, expression: str, path: Path) -> None:
     _CHECKS[type(type_)](c, type_, first, name, path)
 
 
-def _is_python_number(value: Any) -> bool:
-    return type(value) in (int, float, complex)
+_PYTHON_DTYPES = {t: np.dtype(t) for t in (float, complex)} | {int: INT.dtype}
 
 
-def _is_numpy_number(value: Any) -> bool:
-    return isinstance(value, np.generic) and is_number(value)
+def number_test(form: Form, dtypes: frozenset[Any]) -> Callable[[Any], bool]:
+    """Return the test that a value is a number of a form, and of one of some dtypes.
 
+    >>> test = number_test("python", frozenset(map(np.dtype, (float, np.int64))))
+    >>> test(1.5), test(2), test(1j), test(np.float64(1.5))
+    (True, True, False, False)
+    """
+    of_python = _PYTHON_DTYPES if form_subsumes(form, "python") else {}
+    of_numpy = form_subsumes(form, "numpy")
 
-def _is_scalar_number(value: Any) -> bool:
-    return is_number(value) and not isinstance(value, np.ndarray)
+    def test(value: Any) -> bool:
+        found = of_python.get(type(value))
+        if found is None:
+            is_array = isinstance(value, np.ndarray)
+            if not is_number(value) or not (form_subsumes(form, "array") if is_array else of_numpy):
+                return False
+        return found in dtypes
 
-
-_LOOSE: dict[str, Callable[[Any], bool]] = {
-    "any": is_number,
-    "number": _is_scalar_number,
-    "python": _is_python_number,
-    "numpy": _is_numpy_number,
-}
+    return test
 
 
 def _numeric(c: Conditions, type_: Any, first: str, name: str, path: Path) -> None:
     if type_.form == "array":
         _array(c, type_, first, name, path)
     elif type_.form in ("any", "number") or type_.dtype is None:
-        c.add(f"{c.constant(_LOOSE[type_.form])}({first})")
+        c.add(f"{c.constant(number_test(type_.form, type_.dtypes))}({first})")
     elif type_.form == "numpy":
         c.is_class(first, c.constant(type_.dtype.type))
     else:
@@ -258,7 +262,7 @@ def _array(c: Conditions, type_: Numeric, first: str, name: str, path: Path) -> 
     c.add(f"({exact} or {p}type({name}) is {p}memmap)", quick=exact, outside_kernel=exact)
     is_tested = "" if path in c.kernel_arrays else None
     if type_.dtype is None:
-        c.add(f"{c.constant(is_number)}({name})")
+        c.add(f"{c.constant(number_test('array', type_.dtypes))}({name})")
     else:
         dtype = c.constant(type_.dtype)
         exact = f"{name}.dtype is {dtype}"

@@ -177,7 +177,8 @@ def _numeric(c: Checks, type_: Any, text: str, path: Path) -> None:
     elif type_.form == "python" and type_.kind in _PYTHON:
         c.call(plain.check_class, shown, text, c.cls(_PYTHON[type_.kind]))
     else:
-        c.call(plain.check_number, shown, text, quoted_text(type_.form))
+        dtypes = ", ".join(sorted(str(dtype_text(dtype)) for dtype in type_.dtypes))
+        c.call(plain.check_number, shown, text, quoted_text(type_.form), f"[{dtypes}]")
 
 
 def _structure(c: Checks, type_: Any, text: str, path: Path) -> None:

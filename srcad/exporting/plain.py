@@ -71,12 +71,15 @@ def check_length(holds: Any, what: str) -> None:
         raise ValueError(f"this was written for arguments with {what}")
 
 
-def check_number(name: str, value: Any, form: str) -> None:
-    """Raise unless a value is a number (or array of numbers) of this form."""
+def check_number(name: str, value: Any, form: str, dtypes: Sequence[str]) -> None:
+    """Raise unless a value is a number (or array of numbers) of this form and of these dtypes."""
     array, numpy = isinstance(value, np.ndarray), isinstance(value, np.generic)
     fits = {"any": True, "number": not array, "python": not (array or numpy), "numpy": numpy}
     if not (is_number(value) and fits.get(form, array)):
         raise TypeError(f"{name} has to be a number, and is {kind_of(value)}")
+    dtype = value.dtype if array or numpy else np.dtype(type(value))
+    if dtype not in map(np.dtype, dtypes):
+        raise TypeError(f"{name} has to be of {' or '.join(dtypes)}, and is of {dtype}")
 
 
 def check_writable(name: str, value: Any, expected: str) -> None:

@@ -10,6 +10,7 @@ from srcad.types.numeric import (
     COMPLEX,
     FLOAT,
     INT,
+    DType,
     Numeric,
     array_type,
     int_type,
@@ -92,15 +93,16 @@ def is_lost(type_: Type, within: Type) -> bool:
 
 def _join_numeric(a: Numeric, b: Numeric) -> Numeric:
     dtype = a.dtype if same_dtype(a.dtype, b.dtype) else None
+    joined = a.dtypes | b.dtypes if dtype is None else frozenset[DType]()
     form = joined_form(a.form, b.form)
     value = a.value if a.value is not None and a.value == b.value else None
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
-        return Numeric(dtype, None, form, value)
+        return Numeric(dtype, None, form, value, joined=joined)
     shape = tuple(
         m if resolved(m) == resolved(n) else fresh_extent()
         for m, n in zip(a.shape, b.shape, strict=True)
     )
-    return Numeric(dtype, shape, form, value)
+    return Numeric(dtype, shape, form, value, joined=joined)
 
 
 def take_lengths_for_equal(a: Type, b: Type) -> None:

@@ -35,6 +35,8 @@ class Numeric:
     `form` is ``"python"`` (float, int, bool, complex), ``"numpy"`` (a NumPy scalar), ``"array"``
     (an ndarray, 0-d too), ``"number"`` (one of the first two) or ``"any"`` (one of these).
     `dtype` and `shape` are None when unknown.
+    `joined` are dtypes that met: it has each of them on some path, and no one `dtype`.  Of an
+    argument they are all that it may have; empty if nothing is known.
     `value` is the value of a Python integer as an extent, where it is known.
     `cls` is the class of a Python number of a subclass of `int`, `float` or `complex`.
     """
@@ -44,12 +46,13 @@ class Numeric:
     form: Form = "any"
     value: Extent | None = None
     cls: type | None = None
+    joined: frozenset[DType] = frozenset()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Numeric):
             return NotImplemented
         mine, yours = (self.shape, self.form, self.value), (other.shape, other.form, other.value)
-        alike = mine == yours and self.cls is other.cls
+        alike = mine == yours and self.cls is other.cls and self.joined == other.joined
         return alike and same_dtype(self.dtype, other.dtype)
 
     def __hash__(self) -> int:
@@ -70,10 +73,25 @@ class Numeric:
         """The NumPy kind character (``f i u b c``), or ``?`` when the dtype is unknown."""
         return self.dtype.kind if self.dtype is not None else "?"
 
+    @property
+    def dtypes(self) -> frozenset[DType]:
+        """The dtypes that it is known to have on some path."""
+        return self.joined if self.dtype is None else frozenset((self.dtype,))
+
+    @property
+    def has_complex(self) -> bool:
+        """True if it is complex on some path."""
+        if self.dtype is not None:
+            return self.dtype.kind == "c"
+        return any(dtype.kind == "c" for dtype in self.joined)
+
     def __str__(self) -> str:
-        dtype = self.dtype.name if self.dtype is not None else "?"
-        if self.form == "python":
-            return {"f": "float", "i": "int", "b": "bool", "c": "complex"}.get(self.kind, dtype)
+        names = {"f": "float", "i": "int", "b": "bool", "c": "complex"}
+        is_python = self.form == "python"
+        dtypes = (names.get(d.kind, d.name) if is_python else d.name for d in self.dtypes)
+        dtype = "|".join(sorted(dtypes)) or "?"
+        if is_python:
+            return dtype
         shape = "[...]" if self.shape is None else f"[{', '.join(map(str, self.shape))}]"
         return dtype if self.form == "numpy" else f"{dtype}{shape}"
 

@@ -150,7 +150,7 @@ def freshened(type_: Type, *, keep_examples: bool = False) -> Type:
             case Numeric():
                 shape = None if t.shape is None else tuple(extent(e) for e in t.shape)
                 value = None if t.value is None or t.value.terms else t.value
-                return Numeric(t.dtype, shape, t.form, value)
+                return Numeric(t.dtype, shape, t.form, value, joined=t.joined)
             case TupleOf():
                 return t.of(tuple(visit(item) for item in t.items))
             case PlacesOf(item, key):

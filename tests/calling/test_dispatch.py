@@ -68,7 +68,9 @@ def test_pattern_matches_only_its_own_value(k):
 def test_a_list_of_mixed_numbers_fits_lists_of_any_of_them():
     dispatch = dispatcher(one, [1, 2.5])
 
-    assert dispatch([1.0, 3j, 2]) is not None
+    assert dispatch([1.0, 3.5, 2]) is not None
+    assert dispatch([2, 3]) is not None
+    assert dispatch([1.0, 3j, 2]) is None
     assert dispatch([1.0, np.float64(2)]) is None
     assert dispatch([1.0, np.ones(2)]) is None
 
