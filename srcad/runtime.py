@@ -186,13 +186,13 @@ def converted_like(g: Any, x: Any) -> Any:
     A Python number gives ``float`` (or ``complex``), a NumPy scalar the same scalar type, an array
     a fresh array of its shape and dtype; integers give float64.
     """
+    if np.iscomplexobj(g) and not np.iscomplexobj(x):
+        raise_undecided("a complex number comes from a call that srcad does not read")
     if isinstance(x, np.ndarray):
         dtype = np.float64 if x.dtype.kind in "iub" else x.dtype
         order: Literal["C", "F"] = "C"
         if x.flags.f_contiguous and not x.flags.c_contiguous:
             order = "F"
-        if type(g) is np.ndarray and g.dtype.kind == "c" != x.dtype.kind:
-            raise_undecided("a complex number comes from a call that srcad does not read")
         result = np.empty(x.shape, dtype, order=order)
         result[...] = g
         return result

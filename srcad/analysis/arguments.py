@@ -65,9 +65,9 @@ def _only_counts(arg: Arg, other: Arg) -> bool:
 
 
 def _has_complex(args: Iterable[Arg]) -> bool:
-    """Return True if one of some arguments is made of complex numbers."""
+    """Return True if one of some arguments is made of complex numbers, on some path."""
     types = map(argument_type, args)
-    return any(isinstance(type_, Numeric) and type_.kind == "c" for type_ in types)
+    return any(isinstance(type_, Numeric) and type_.has_complex for type_ in types)
 
 
 def rule_of(target: Any) -> Rule | None:

@@ -52,6 +52,8 @@ def may_be_complex(function: Function, facts: Facts | None = None) -> bool:
     if any(counts(param) and _has_complex(param.type) for param in function.params):
         return True
     for op in walk(function.block):
+        if _hides_complex(op):
+            return True
         if not any(map(counts, op.results)):
             continue
         if any(_has_complex(value.type) for value in op.operands) or _makes_complex(op):
@@ -149,7 +151,7 @@ def _is_complex_inside(called: Function) -> bool:
         if any(_has_complex(param.type) for param in one.params):
             return True
         for op in walk(one.block):
-            if _makes_complex(op):
+            if _makes_complex(op) or _hides_complex(op):
                 return True
             inner = getattr(op.target, "function", None) if isinstance(op, Call) else None
             if isinstance(inner, Function) and id(inner) not in seen:
@@ -170,10 +172,18 @@ def _makes_complex(op: Op) -> bool:
     )
 
 
+def _hides_complex(op: Op) -> bool:
+    """Return True if an op may return a complex number in a value of which nothing is known."""
+    if not any(isinstance(v.type, Opaque) and v.type.cls is None for v in op.results):
+        return False
+    yielded = (atom for block in op.blocks for atom in block.results)
+    return _makes_complex(op) or any(_has_complex(v.type) for v in (*op.operands, *yielded))
+
+
 def _has_complex(type_: Type) -> bool:
     if isinstance(type_, Numeric):  # nearly all of them
-        return type_.dtype is not None and type_.dtype.kind == "c"
-    return any(leaf.kind == "c" for leaf in numbers_in(type_))
+        return type_.has_complex
+    return any(leaf.has_complex for leaf in numbers_in(type_))
 
 
 def _is_known(arg: object) -> bool:

@@ -378,7 +378,7 @@ def generic(type_: Type) -> Type:
     """Return the same pattern with nothing known of lengths: the form that serves all the rest."""
     if isinstance(type_, Numeric):
         if type_.form == "array":
-            return Numeric(type_.dtype, None, "array", joined=type_.joined)
+            return type_.of_shape(None, "array")
         return Numeric(type_.dtype, type_.shape, type_.form, cls=type_.cls, joined=type_.joined)
     if isinstance(type_, TupleOf):
         return type_.of(tuple(generic(item) for item in type_.items))

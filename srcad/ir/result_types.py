@@ -153,7 +153,7 @@ def unbroadcast(args: Args) -> Type | None:
         narrow = Numeric(None, shape, "array")
     if not isinstance(wide, Numeric) or not isinstance(narrow, Numeric):
         return None
-    return Numeric(wide.dtype, narrow.shape, "array" if narrow.shape else "any")
+    return wide.of_shape(narrow.shape, "array" if narrow.shape else "any")
 
 
 def python_float(args: Args) -> Type | None:

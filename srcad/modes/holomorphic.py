@@ -55,7 +55,8 @@ def refuse_real(function: Function, wrt: Sequence[int], *, has_aux: bool) -> Non
 
 def is_undecided(function: Function, leaves: Sequence[Leaf]) -> bool:
     """Return True if it is known only at run time which numbers are complex."""
-    return any(leaf.type.kind == "?" for leaf in leaves) and may_be_complex(function)
+    undecided = any(leaf.type.kind == "?" and leaf.type.may_be_complex for leaf in leaves)
+    return undecided and may_be_complex(function)
 
 
 def refuse_undecided(function: Function) -> NoReturn:

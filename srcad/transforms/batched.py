@@ -10,11 +10,13 @@ known a loop over the directions is written, so that every function can be batch
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 
 import numpy as np
 
 from srcad.analysis.activity_trees import Activity, either_active, part
 from srcad.analysis.dependence import Dependence, Pattern, carrying
+from srcad.analysis.kinds import may_be_complex
 from srcad.errors import UnsupportedSyntaxError
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
@@ -39,7 +41,7 @@ from srcad.startup.records import replace
 from srcad.transforms.batched_calls import batch_call
 from srcad.transforms.batched_values import BatchedScope, Shared
 from srcad.transforms.routines import derived_routine
-from srcad.transforms.sweep import Inline
+from srcad.transforms.sweep import Inline, is_for_complex
 from srcad.types.numeric import INT, Numeric
 from srcad.types.sizes import fresh_extent
 from srcad.types.structures import TupleOf
@@ -118,6 +120,8 @@ def _batched(
     wanted: Sequence[Activity],
 ) -> Function:
     """Return the function with the axis where the pattern has one, and in the results."""
+    if may_be_complex(function) and not is_for_complex(inline):
+        inline = partial(inline, all_real=False)
     facts = dependence.of(function, pattern)
     count = Value(INT, name)
     shared = Shared(facts, dependence, inline, count, fresh_extent(name))

@@ -66,7 +66,7 @@ def _with(arg: Arg, items: dict[Value, Value]) -> Arg:
 def _narrow(type_: Type) -> Type:
     """Return the type of a value in one direction, which is read out of an array."""
     if isinstance(type_, Numeric) and type_.is_scalar:
-        return Numeric(type_.dtype, (), "numpy")
+        return type_.of_shape((), "numpy")
     return type_
 
 

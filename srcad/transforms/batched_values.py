@@ -110,8 +110,8 @@ class BatchedScope:
         if tree is False:
             return type_
         match type_:
-            case Numeric(dtype, shape):
-                return Numeric(dtype, None if shape is None else self._longer(shape), "array")
+            case Numeric(shape=shape):
+                return type_.of_shape(None if shape is None else self._longer(shape), "array")
             case TupleOf(items):
                 return type_.of(tuple(self.wide(t, part(tree, k)) for k, t in enumerate(items)))
             case ListOf(item):

@@ -94,7 +94,7 @@ def _kind(arg: Arg) -> Any:
     if isinstance(arg, Display) or not isinstance(arg.type, Numeric):
         return None
     rank = None if arg.type.shape is None else len(arg.type.shape)
-    return (arg.type.dtype, arg.type.form, rank)
+    return (arg.type.dtype_key, arg.type.form, rank)
 
 
 def _is_plain(ops: list[Op], given: tuple[Value, ...]) -> bool:

@@ -114,7 +114,7 @@ class ReverseScope(Constructors[Arg, Value]):
         """
         if not isinstance(type_, Numeric):
             return bar
-        if type_.kind in "fiub" and self.sweep.is_complex(atom_type(bar)):
+        if type_.is_real and self.sweep.is_complex(atom_type(bar)):
             bar = self.builder.call(np.real, bar, type=_real_type(atom_type(bar), type_))
         given = atom_type(bar)
         if not isinstance(given, Numeric):

@@ -103,8 +103,8 @@ def derived_routine(
 def of_any_form(type_: Type) -> Type:
     """Return the type of a returned cotangent, where a Python float may be a NumPy scalar."""
     match type_:
-        case Numeric(dtype, (), _):
-            return Numeric(dtype, (), "any")
+        case Numeric(shape=()):
+            return type_.of_shape((), "any")
         case TupleOf(items):
             return type_.of(tuple(of_any_form(t) for t in items))
         case ListOf(item) if not isinstance(type_, PlacesOf):

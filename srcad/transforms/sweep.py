@@ -96,7 +96,7 @@ class Sweep:
     def is_complex(self, type_: Type) -> bool:
         """Return True if a number of a type is complex, or may be."""
         if isinstance(type_, Numeric):
-            return type_.kind == "c" or (type_.kind == "?" and not self.all_real)
+            return type_.kind == "c" or (type_.may_be_complex and not self.all_real)
         return isinstance(type_, Opaque) and type_.cls is None and not self.all_real
 
     def is_unsettled(self, type_: Type, given: Type) -> bool:
@@ -172,7 +172,7 @@ def cotangent_type(type_: Type, activity: Activity = True) -> Type:
                 return FLOAT
             if dtype is not None and dtype.kind in "iub":
                 return Numeric(_FLOAT64, shape, form)
-            return Numeric(dtype, shape, form)
+            return type_.of_shape(shape, form)
         case TupleOf(items):
             parts = enumerate(items)
             return type_.of(tuple(cotangent_type(t, part(activity, k)) for k, t in parts))
@@ -192,7 +192,7 @@ def item_type(bars: Type, item: Type, activity: Activity) -> Type:
         return bars.item
     if isinstance(bars, Numeric) and bars.shape:
         rest = bars.shape[1:]
-        return Numeric(bars.dtype, rest, "array" if rest else "numpy")
+        return bars.of_shape(rest, "array" if rest else "numpy")
     if isinstance(item, Numeric):
         return Numeric()  # nothing is known of the rows
     return cotangent_type(item, activity)

@@ -107,7 +107,7 @@ def _of_kind(scope: ReverseScope, value: Value, dot: Tangent) -> Tangent:
         return scope.call(runtime.real_part_like, dot, value)
     if not isinstance(type_, Numeric):
         return dot
-    if type_.kind in "fiub" and scope.sweep.is_complex(given):
+    if type_.is_real and scope.sweep.is_complex(given):
         return scope.call(np.real, dot)
     if type_.kind == "c" and isinstance(given, Numeric) and given.kind == "f":
         return scope.call(np.astype, dot, Const(type_.dtype)) if given.form == "array" else dot
@@ -279,7 +279,7 @@ def _by_transposition(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 def _is_complex(op: Call) -> bool:
     """Return True if an operand of a call may be complex."""
     types = (argument_type(arg) for arg in arguments(op).values())
-    return any(number.kind in "c?" for type_ in types for number in numbers_in(type_))
+    return any(number.may_be_complex for type_ in types for number in numbers_in(type_))
 
 
 def _without_tangent(op: Call, rule: Rule, problem: MissingRuleError) -> MissingRuleError:

@@ -13,6 +13,7 @@ from srcad.types.numeric import (
     DType,
     Numeric,
     array_type,
+    complex_ones,
     int_type,
     joined_form,
     same_dtype,
@@ -93,7 +94,7 @@ def is_lost(type_: Type, within: Type) -> bool:
 
 def _join_numeric(a: Numeric, b: Numeric) -> Numeric:
     dtype = a.dtype if same_dtype(a.dtype, b.dtype) else None
-    joined = a.dtypes | b.dtypes if dtype is None else frozenset[DType]()
+    joined = _joined_dtypes(a, b) if dtype is None else frozenset[DType]()
     form = joined_form(a.form, b.form)
     value = a.value if a.value is not None and a.value == b.value else None
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
@@ -103,6 +104,12 @@ def _join_numeric(a: Numeric, b: Numeric) -> Numeric:
         for m, n in zip(a.shape, b.shape, strict=True)
     )
     return Numeric(dtype, shape, form, value, joined=joined)
+
+
+def _joined_dtypes(a: Numeric, b: Numeric) -> frozenset[DType]:
+    """Return the dtypes of two numbers; of those beside an unknown one only the complex ones."""
+    found = a.dtypes | b.dtypes
+    return found if a.dtypes and b.dtypes else complex_ones(found)
 
 
 def take_lengths_for_equal(a: Type, b: Type) -> None:

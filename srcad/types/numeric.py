@@ -28,6 +28,11 @@ def same_dtype(a: DType | None, b: DType | None) -> bool:
     return a is b or (a is not None and b is not None and a == b)
 
 
+def complex_ones(dtypes: frozenset[DType]) -> frozenset[DType]:
+    """Return the complex ones among some dtypes."""
+    return frozenset(dtype for dtype in dtypes if dtype.kind == "c")
+
+
 @dataclass(frozen=True, eq=False)
 class Numeric:
     """A number or an array of numbers.
@@ -35,8 +40,8 @@ class Numeric:
     `form` is ``"python"`` (float, int, bool, complex), ``"numpy"`` (a NumPy scalar), ``"array"``
     (an ndarray, 0-d too), ``"number"`` (one of the first two) or ``"any"`` (one of these).
     `dtype` and `shape` are None when unknown.
-    `joined` are dtypes that met: it has each of them on some path, and no one `dtype`.  Of an
-    argument they are all that it may have; empty if nothing is known.
+    `joined` are the dtypes that it may have where several paths meet, instead of one `dtype`; empty
+    if nothing is known.  Complex ones among them need not be all: any other may occur beside them.
     `value` is the value of a Python integer as an extent, where it is known.
     `cls` is the class of a Python number of a subclass of `int`, `float` or `complex`.
     """
@@ -78,18 +83,38 @@ class Numeric:
         """The dtypes that it is known to have on some path."""
         return self.joined if self.dtype is None else frozenset((self.dtype,))
 
+    def of_shape(self, shape: Shape | None, form: Form) -> Numeric:
+        """Return the type of numbers of the same kind in another shape."""
+        return Numeric(self.dtype, shape, form, joined=self.joined)
+
+    @property
+    def dtype_key(self) -> Any:
+        """The dtype; of an unknown one what rules and NumPy's answers depend on."""
+        return (self.has_complex, self.may_be_complex) if self.dtype is None else self.dtype
+
     @property
     def has_complex(self) -> bool:
         """True if it is complex on some path."""
         if self.dtype is not None:
             return self.dtype.kind == "c"
-        return any(dtype.kind == "c" for dtype in self.joined)
+        return bool(complex_ones(self.joined))
+
+    @property
+    def may_be_complex(self) -> bool:
+        """True if it is complex, or nothing says that it is not."""
+        return self.kind == "c" or (self.dtype is None and not self.is_real)
+
+    @property
+    def is_real(self) -> bool:
+        """True if it is certainly a real number."""
+        return self.dtypes != frozenset() and all(d.kind in "fiub" for d in self.dtypes)
 
     def __str__(self) -> str:
         names = {"f": "float", "i": "int", "b": "bool", "c": "complex"}
         is_python = self.form == "python"
-        dtypes = (names.get(d.kind, d.name) if is_python else d.name for d in self.dtypes)
-        dtype = "|".join(sorted(dtypes)) or "?"
+        dtypes = {names.get(d.kind, d.name) if is_python else d.name for d in self.dtypes}
+        is_open = self.dtype is None and len(dtypes) < 2
+        dtype = "?" if is_open else "|".join(sorted(dtypes))
         if is_python:
             return dtype
         shape = "[...]" if self.shape is None else f"[{', '.join(map(str, self.shape))}]"

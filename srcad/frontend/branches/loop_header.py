@@ -53,7 +53,7 @@ def type_subsumes(known: Type, end: Type) -> bool:
     if isinstance(end, Undefined) or known == end:
         return True
     if isinstance(known, Numeric) and isinstance(end, Numeric):
-        if known.dtype is not None and not same_dtype(known.dtype, end.dtype):
+        if not _dtypes_subsume(known, end):
             return False
         if not form_subsumes(known.form, end.form):
             return False
@@ -69,6 +69,15 @@ def type_subsumes(known: Type, end: Type) -> bool:
             return False
         return all(type_subsumes(a, b) for a, b in zip(known.items, end.items, strict=True))
     return isinstance(known, Opaque)
+
+
+def _dtypes_subsume(known: Numeric, end: Numeric) -> bool:
+    """Return True if a number with the dtypes of `known` may have any of `end`."""
+    if known.dtype is not None:
+        return same_dtype(known.dtype, end.dtype)
+    if known.has_complex or end.has_complex:
+        return known.has_complex
+    return not known.joined or (end.dtypes != frozenset() and end.dtypes <= known.joined)
 
 
 def _list_subsumes(known: ListOf, end: ListOf) -> bool:
@@ -117,7 +126,7 @@ def widened_type(a: Type, b: Type) -> Type:
     extents = tuple(
         _widened_extent([shape[k] for shape in shapes]) for k in range(len(result.shape))
     )
-    return Numeric(result.dtype, extents, result.form)
+    return result.of_shape(extents, result.form)
 
 
 def _widened_extent(extents: list[Extent]) -> Extent:

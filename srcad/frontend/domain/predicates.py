@@ -81,7 +81,7 @@ def is_nondifferentiable(target: Any, operands: Iterable[Value] = ()) -> bool:
     if rule is None or rule.kind == "nondifferentiable":
         return rule is not None
     types = (value.type for value in operands)
-    return rule.steps and not any(isinstance(t, Numeric) and t.kind == "c" for t in types)
+    return rule.steps and not any(isinstance(t, Numeric) and t.has_complex for t in types)
 
 
 def is_static_number(box: AbstractValue) -> bool:

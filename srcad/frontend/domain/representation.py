@@ -57,7 +57,7 @@ def _field_type(box: AbstractValue) -> Type:
 def without_value(type_: Type) -> Type:
     """Return the type of an integer without the value it has now."""
     if isinstance(type_, Numeric) and type_.value is not None:
-        return Numeric(type_.dtype, type_.shape, type_.form)
+        return type_.of_shape(type_.shape, type_.form)
     return type_
 
 

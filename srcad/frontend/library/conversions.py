@@ -237,4 +237,4 @@ def _may_be_complex(state: Machine, box: AbstractValue) -> bool:
         return np.iscomplexobj(box.value)
     if not isinstance(box, Value) or not isinstance(box.type, Numeric):
         return not state.all_real
-    return box.type.kind == "c" or (box.type.kind == "?" and not state.all_real)
+    return box.type.kind == "c" or (box.type.may_be_complex and not state.all_real)

@@ -155,7 +155,7 @@ def _item_type(state: Machine, box: Value) -> Type | None:
         case ListOf(item):
             return freshened(item, keep_examples=True)
         case Numeric(shape=None):
-            return Numeric(box.type.dtype)
+            return box.type.of_shape(None, "any")
         case Numeric(shape=()):
             return None
         case Numeric():

@@ -397,7 +397,7 @@ def outer_type(type_: Type) -> Type:
     if isinstance(type_, Numeric) and type_.shape is not None:
         shape = tuple(_outer_extent(e) for e in type_.shape)
         value = type_.value if type_.value is not None and not type_.value.terms else None
-        return Numeric(type_.dtype, shape, type_.form, value)
+        return Numeric(type_.dtype, shape, type_.form, value, joined=type_.joined)
     return type_
 
 

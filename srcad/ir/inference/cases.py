@@ -7,6 +7,7 @@ It has one for each kind that it may be, and what the results have in common is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import product
 
 import numpy as np
@@ -14,9 +15,9 @@ import numpy as np
 from srcad.ir.core import Arg, Display, Value
 from srcad.startup.records import dataclass
 from srcad.types.join import join
-from srcad.types.numeric import DType, Form, Numeric
+from srcad.types.numeric import DType, Form, Numeric, complex_ones
 from srcad.types.sizes import constant_extent, fresh_extent
-from srcad.types.structures import UNDEFINED, ListOf, PlacesOf, TupleOf, Type
+from srcad.types.structures import UNDEFINED, ListOf, PlacesOf, TupleOf, Type, numbers_in
 
 _FLOAT64 = np.dtype(np.float64)
 _OF_PYTHON = frozenset(np.dtype(t) for t in (np.float64, np.int64, np.complex128, np.bool_))
@@ -83,8 +84,8 @@ def _of_rank(arg: Arg, rank: int) -> Arg:
 def with_rank(type_: Type, rank: int) -> Type:
     """Return the type with a rank for each that it leaves open."""
     match type_:
-        case Numeric(dtype, None, form):
-            return Numeric(dtype, _LENGTHS[:rank], "array" if rank else form)
+        case Numeric(shape=None, form=form):
+            return type_.of_shape(_LENGTHS[:rank], "array" if rank else form)
         case TupleOf(items):
             return type_.of(tuple(with_rank(t, rank) for t in items))
         case ListOf(item) if not isinstance(type_, PlacesOf):
@@ -127,10 +128,12 @@ def in_case(type_: Type, case: Case) -> Type:
     return type_
 
 
-def agreed(options: Sequence[Case], found: Sequence[Type | None]) -> Type:
+def agreed(options: Sequence[Case], found: Sequence[Type | None], operands: Iterable[Type]) -> Type:
     """Return the common type of the results for all choices; None stands for one that raises.
 
     What only few of the dtypes or ranks tried lead to says nothing of those that were not tried.
+    Which dtypes of a result meet is known if an operand is complex on some path, and if all are
+    real: then for the real choices only.
     """
     result: Type = UNDEFINED
     for type_ in found:
@@ -139,7 +142,16 @@ def agreed(options: Sequence[Case], found: Sequence[Type | None]) -> Type:
         result = _of_any_dtype(result)
     if any(case.rank for case in options):
         result = of_any_lengths(result, rank=not _few(options, found, "rank", 2))
-    return result
+    if all(type_.dtype is not None for type_ in numbers_in(result)):
+        return result
+    numbers = [number for type_ in operands for number in numbers_in(type_)]
+    if any(number.has_complex for number in numbers):
+        return result
+    of_real: Type = UNDEFINED
+    if not any(number.may_be_complex for number in numbers):
+        pairs = zip(options, found, strict=True)
+        of_real = reduce(join, (t for c, t in pairs if t and c.dtype.kind != "c"), UNDEFINED)
+    return _with_joined(result, of_real)
 
 
 def _few(options: Sequence[Case], found: Sequence[Type | None], name: str, enough: int) -> bool:
@@ -152,7 +164,7 @@ def _few(options: Sequence[Case], found: Sequence[Type | None], name: str, enoug
 def _of_any_dtype(type_: Type) -> Type:
     match type_:
         case Numeric(_, shape, form):
-            return Numeric(None, shape, form)
+            return Numeric(None, shape, form, joined=complex_ones(type_.dtypes))
         case TupleOf(items):
             return type_.of(tuple(_of_any_dtype(t) for t in items))
         case ListOf(item):
@@ -160,12 +172,28 @@ def _of_any_dtype(type_: Type) -> Type:
     return type_
 
 
+def _with_joined(type_: Type, of_real: Type) -> Type:
+    """Return the type with the dtypes that another one has, in place of those of all choices."""
+    match type_:
+        case Numeric(None, shape, form, value):
+            joined = of_real.dtypes if isinstance(of_real, Numeric) else frozenset()
+            return Numeric(None, shape, form, value, joined=joined)
+        case TupleOf(items):
+            is_alike = isinstance(of_real, TupleOf) and len(of_real.items) == len(items)
+            others = of_real.items if is_alike else (UNDEFINED,) * len(items)
+            return type_.of(tuple(map(_with_joined, items, others)))
+        case ListOf(item) if not isinstance(type_, PlacesOf):
+            other = of_real.item if isinstance(of_real, ListOf) else UNDEFINED
+            return ListOf(_with_joined(item, other))
+    return type_
+
+
 def of_any_lengths(type_: Type, *, rank: bool = True) -> Type:
     """Return the type of what has other lengths (without `rank`, another number of them)."""
     match type_:
-        case Numeric(dtype, shape, form):
+        case Numeric(shape=shape, form=form):
             shape = None if shape is None or not rank else tuple(fresh_extent() for _ in shape)
-            return Numeric(dtype, shape, form)
+            return type_.of_shape(shape, form)
         case TupleOf(items):
             return type_.of(tuple(of_any_lengths(t, rank=rank) for t in items))
         case ListOf(item):

@@ -82,7 +82,7 @@ def _of_shape(found: Numeric, shape_: Shape | None, value: Extent | None) -> Num
     form: Form = "any" if shape_ is None else "array" if shape_ else found.form
     if shape_ == found.shape and form == found.form and value is found.value:
         return found  # as for most scalars
-    return Numeric(found.dtype, shape_, form, value)
+    return Numeric(found.dtype, shape_, form, value, joined=found.joined)
 
 
 def _sampled(
@@ -90,7 +90,8 @@ def _sampled(
 ) -> Type:
     """Type of an elementwise call, for all that the types of its operands leave open."""
     options = cases(operands, ranks=False)
-    return agreed(options, [_sample(target, args, kwargs, case) for case in options])
+    found = [_sample(target, args, kwargs, case) for case in options]
+    return agreed(options, found, operands)
 
 
 def _sample(

@@ -14,7 +14,7 @@ from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts
 from srcad.ir.inference.elementwise import broadcast
-from srcad.types.numeric import Numeric, Shape, int_type
+from srcad.types.numeric import NUMBER, Numeric, Shape, int_type
 from srcad.types.sizes import (
     Extent,
     at_least,
@@ -48,7 +48,7 @@ def read_type(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     shape = _shape_read(array.shape, known)
     if len(known) < len(places) or shape is None:
         return None
-    return Numeric(array.dtype, shape, "array" if shape or Ellipsis in known else "numpy")
+    return array.of_shape(shape, "array" if shape or Ellipsis in known else "numpy")
 
 
 def _place(part: Arg) -> Any:
@@ -205,7 +205,7 @@ def _reshaped(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     for k in free:
         asked[k] = _remaining_length(array.shape, [*asked[:k], *asked[k + 1 :]])
     known = [fresh_extent() if length is None else length for length in asked]
-    return Numeric(array.dtype, tuple(known), "array")
+    return array.of_shape(tuple(known), "array")
 
 
 _SHAPES = {"shape", "newshape"}
@@ -260,7 +260,7 @@ def _raveled(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     if not isinstance(array, Numeric):
         return None
     length = _remaining_length(array.shape, ())
-    return Numeric(array.dtype, (length or fresh_extent(),), "array")
+    return array.of_shape((length or fresh_extent(),), "array")
 
 
 def _widened(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
@@ -270,7 +270,7 @@ def _widened(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     if not isinstance(array, Numeric) or asked is None or constant_extent(-1) in asked:
         return None
     known = [fresh_extent() if length is None else length for length in asked]
-    return Numeric(array.dtype, tuple(known), "array")
+    return array.of_shape(tuple(known), "array")
 
 
 # ------------------------------------------------------------------------------- joining
@@ -368,7 +368,7 @@ def _broadcast(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     if kwargs or len(arrays) < len(types):
         return None
     shape = broadcast([t.shape for t in arrays])
-    return TupleOf(tuple(Numeric(t.dtype, shape, "array") for t in arrays))
+    return TupleOf(tuple(t.of_shape(shape, "array") for t in arrays))
 
 
 def _pieces_of_split(axis: int | None) -> Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]:
@@ -380,14 +380,14 @@ def _pieces_of_split(axis: int | None) -> Callable[[tuple[Arg, ...], dict[str, A
     def parts(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
         array = argument_type(args[0]) if args else None
         if not isinstance(array, Numeric) or array.shape is None:
-            dtype = array.dtype if isinstance(array, Numeric) else None
-            return ListOf(Numeric(dtype, None, "array"))
+            found = array if isinstance(array, Numeric) else NUMBER
+            return ListOf(found.of_shape(None, "array"))
         along = axis if axis is not None else _axis_of(args, kwargs)
         if axis == 1 and len(array.shape) == 1:
             along = 0
         cut = None if along is None else along % max(len(array.shape), 1)
         shape = tuple(fresh_extent() if cut in (None, k) else n for k, n in enumerate(array.shape))
-        return ListOf(Numeric(array.dtype, shape, "array"))
+        return ListOf(array.of_shape(shape, "array"))
 
     return parts
 

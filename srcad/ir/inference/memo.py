@@ -111,11 +111,11 @@ def _kind(arg: Arg, case: Case | None, lengths: Lengths | None) -> Any:
 
 def _kind_of_type(type_: Type, lengths: Lengths | None) -> Any:
     if isinstance(type_, Numeric):
-        shape, value = type_.shape, type_.value
+        shape, value, dtype = type_.shape, type_.value, type_.dtype_key
         if shape is None or lengths is None:
-            return type_.form, type_.dtype, None if shape is None else len(shape)
+            return type_.form, dtype, None if shape is None else len(shape)
         number = None if value is None or has_index(value) else lengths(value)
-        return type_.form, type_.dtype, tuple(lengths(e) for e in shape), number
+        return type_.form, dtype, tuple(lengths(e) for e in shape), number
     if isinstance(type_, TupleOf):
         return (tuple, *[_kind_of_type(t, lengths) for t in type_.items])
     return (list, _kind_of_type(type_.item, lengths)) if isinstance(type_, ListOf) else []

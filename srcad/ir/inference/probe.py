@@ -251,7 +251,8 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
             found = [_tried(target, given, kwargs, runs, case) for given, case in tries]
         if any(found):
             results = [pair and _explained(*pair, extents, runs) for pair in found]
-            found_type = agreed([case for _, case in tries], results)
+            types = (t for a in (*args, *named) for t in types_in(a))
+            found_type = agreed([case for _, case in tries], results, types)
             return _completed(target, args, kwargs, found_type)
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
