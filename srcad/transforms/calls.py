@@ -32,7 +32,7 @@ from srcad.transforms.structure import ADJOINTS, undo_getitem
 from srcad.transforms.sweep import Inline, Path, is_for_complex, type_at
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one, same
-from srcad.types.structures import OPAQUE, ListOf, TupleOf
+from srcad.types.structures import OPAQUE, ListOf, TupleOf, Type
 
 # Memoization of rules: the calls of the first use are the template of the next.
 #
@@ -223,7 +223,7 @@ def _joins_collected_rows(scope: ReverseScope, op: Call) -> bool:
 # ------------------------------------------------------------------------------- elementwise
 def _undo_elementwise(scope: ReverseScope, op: Call, rule: Rule, y_bar: Atom) -> None:
     arrays = {place: as_array(scope, arg) for place, arg in arguments(op).items()}
-    operands = {place: lifted_arg(scope, arg) for place, arg in arrays.items()}
+    operands = {place: lifted_operand(scope, op, arg) for place, arg in arrays.items()}
     result = lifted_arg(scope, op.result) if rule.wants_result else op.result
     operands, result = guarded_operands(scope, y_bar, op, rule, operands, result)
     keywords = {"y": result} if rule.wants_result else {}
@@ -321,6 +321,32 @@ def times(scope: ReverseScope, y_bar: Atom, partial: Any) -> Atom | None:
     return scope.call(operator.mul, y_bar, partial)
 
 
+def lifted_operand(scope: ReverseScope, op: Call, arg: Arg) -> Arg:
+    """Return an operand as the derivative of a call reads it; a narrow scalar in float64.
+
+    The plain call computes in float64 there.  A product of the partial derivatives of several
+    calls would be one of narrow scalars, since a seed is a Python number, which has no dtype.
+    """
+    if isinstance(arg, Value) and _is_narrow(arg.type) and _is_double(op.result.type):
+        return scope.call(np.float64, arg)
+    return lifted_arg(scope, arg)
+
+
+def _is_narrow(type_: Type) -> bool:
+    """Return True for a NumPy scalar that is, or may be, a real float of less than 64 bits."""
+    if not isinstance(type_, Numeric) or not type_.is_scalar or type_.is_python:
+        return False
+    dtypes = [dtype for dtype in type_.dtypes if dtype.kind == "f"]
+    is_double_at_most = type_.is_real and all(dtype.itemsize <= 8 for dtype in dtypes)
+    return is_double_at_most and any(dtype.itemsize < 8 for dtype in dtypes)
+
+
+def _is_double(type_: Type) -> bool:
+    """Return True if a result is, or may be, made of float64 or complex128."""
+    doubles = (np.float64, np.complex128)
+    return isinstance(type_, Numeric) and any(d in doubles for d in type_.dtypes)
+
+
 def lifted_arg(scope: ReverseScope, arg: Arg) -> Arg:
     """Return an argument as the reverse half reads it: active integer arrays as floats."""
     if not isinstance(arg, Value) or scope.sweep.facts.active(arg) is False:
@@ -386,7 +412,9 @@ def _summed(scope: ReverseScope, bar: Atom, axes: tuple[int, ...], *, whole: boo
 # ------------------------------------------------------------------------------- the rest
 def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Path, Atom]) -> None:
     lifted = differentiable_arguments(op)
-    operands = {k: lifted_arg(scope, a) if k in lifted else a for k, a in arguments(op).items()}
+    operands = {
+        k: lifted_operand(scope, op, a) if k in lifted else a for k, a in arguments(op).items()
+    }
     y_bar = seed_of(op.result, bars)
     operands = rows_taking_part(scope, op, y_bar, operands)
     operands, result = reduced_with_ones(scope, op, rule, y_bar, operands)

@@ -24,7 +24,7 @@ from srcad.ir.traits import built_parts, is_same, sets_places, sums_at_places
 from srcad.rules import tangents
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import AlwaysRaisesError, Rule
-from srcad.transforms.calls import as_array, chosen_entries, lifted_arg, times
+from srcad.transforms.calls import as_array, chosen_entries, lifted_arg, lifted_operand, times
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check
 from srcad.transforms.masks import guarded_operands, record_mask
@@ -168,7 +168,7 @@ def _by_derivative(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
         formula = tangents.FORMULAS[op.target]
         return fitted(scope, by_formula(forward, op, rule, formula, zero=None), op)
     arrays = {place: as_array(scope, arg) for place, arg in arguments(op).items()}
-    operands = {place: lifted_arg(scope, arg) for place, arg in arrays.items()}
+    operands = {place: lifted_operand(scope, op, arg) for place, arg in arrays.items()}
     result = lifted_arg(scope, op.result) if rule.wants_result else op.result
     plain: list[tuple[int | str, Arg, Any]] | None = None
     total: Atom | None = None

@@ -89,8 +89,8 @@ class Numeric:
 
     @property
     def dtype_key(self) -> Any:
-        """The dtype; of an unknown one what rules and NumPy's answers depend on."""
-        return (self.has_complex, self.may_be_complex) if self.dtype is None else self.dtype
+        """The dtype, or those that meet: all that rules and NumPy's answers depend on."""
+        return self.joined if self.dtype is None else self.dtype
 
     @property
     def has_complex(self) -> bool:

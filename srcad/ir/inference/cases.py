@@ -7,7 +7,6 @@ It has one for each kind that it may be, and what the results have in common is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
 from itertools import product
 
 import numpy as np
@@ -133,7 +132,7 @@ def agreed(options: Sequence[Case], found: Sequence[Type | None], operands: Iter
 
     What only few of the dtypes or ranks tried lead to says nothing of those that were not tried.
     Which dtypes of a result meet is known if an operand is complex on some path, and if all are
-    real: then for the real choices only.
+    real: then for the choices among their dtypes.
     """
     result: Type = UNDEFINED
     for type_ in found:
@@ -150,7 +149,10 @@ def agreed(options: Sequence[Case], found: Sequence[Type | None], operands: Iter
     of_real: Type = UNDEFINED
     if not any(number.may_be_complex for number in numbers):
         pairs = zip(options, found, strict=True)
-        of_real = reduce(join, (t for c, t in pairs if t and c.dtype.kind != "c"), UNDEFINED)
+        tried = frozenset().union(*(number.joined for number in numbers)) & {*_DTYPES}
+        for case, type_ in pairs:
+            if type_ is not None and case.dtype in (tried or {_FLOAT64}):
+                of_real = join(of_real, type_)
     return _with_joined(result, of_real)
 
 
@@ -179,8 +181,9 @@ def _with_joined(type_: Type, of_real: Type) -> Type:
             joined = of_real.dtypes if isinstance(of_real, Numeric) else frozenset()
             return Numeric(None, shape, form, value, joined=joined)
         case TupleOf(items):
-            is_alike = isinstance(of_real, TupleOf) and len(of_real.items) == len(items)
-            others = of_real.items if is_alike else (UNDEFINED,) * len(items)
+            others: tuple[Type, ...] = (UNDEFINED,) * len(items)
+            if isinstance(of_real, TupleOf) and len(of_real.items) == len(items):
+                others = of_real.items
             return type_.of(tuple(map(_with_joined, items, others)))
         case ListOf(item) if not isinstance(type_, PlacesOf):
             other = of_real.item if isinstance(of_real, ListOf) else UNDEFINED
