@@ -114,4 +114,5 @@ def polar(y_bar, y, x):
     return turn if y_bar[0] is None else y_bar[0] * (x / size) + turn
 
 
-nondifferentiable(cmath.isnan, cmath.isinf, cmath.isfinite, cmath.isclose)
+nondifferentiable(cmath.isnan, cmath.isinf, cmath.isfinite, answers="nan")
+nondifferentiable(cmath.isclose)

@@ -24,7 +24,8 @@ nondifferentiable(np.less, np.less_equal, np.equal, np.not_equal, np.greater, np
 nondifferentiable(np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
 nondifferentiable(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert)
 nondifferentiable(np.left_shift, np.right_shift)
-nondifferentiable(np.isnan, np.isinf, np.isfinite, np.isposinf, np.isneginf, np.signbit)
+nondifferentiable(np.isnan, np.isinf, np.isfinite, np.isposinf, np.isneginf, answers="nan")
+nondifferentiable(np.signbit)
 nondifferentiable(np.isclose, np.allclose, np.array_equal, np.array_equiv, np.isin)
 nondifferentiable(np.any, np.all, np.isreal, np.iscomplex, np.isrealobj, np.iscomplexobj)
 nondifferentiable(np.isscalar, any, all, isinstance, issubclass, callable, hasattr, id, hash, type)
@@ -32,7 +33,8 @@ nondifferentiable(np.isscalar, any, all, isinstance, issubclass, callable, hasat
 # ------------------------------------------------------------------------ roundings
 nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, np.round, np.around, sign)
 nondifferentiable(operator.floordiv, np.floor_divide, round, np.spacing)
-nondifferentiable(math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite)
+nondifferentiable(math.floor, math.ceil, math.trunc)
+nondifferentiable(math.isnan, math.isinf, math.isfinite, answers="nan")
 nondifferentiable(math.isclose, math.gcd, math.lcm, math.comb, math.perm, math.factorial)
 nondifferentiable(math.isqrt)
 

@@ -39,6 +39,7 @@ from srcad.errors import RuleError
 from srcad.rules.formulas import Place, check_arity, declare_twin, formula_of_twin
 from srcad.rules.registry import PACKAGE, add, add_memory, lookup, qualified_name
 from srcad.rules.row import (
+    Answers,
     Kind,
     Kinks,
     Memory,
@@ -120,19 +121,21 @@ def linear(
     kinks: Kinks = None,
     memory: Memory | None = None,
     takes_lists: bool = False,
+    lists: tuple[str, ...] = (),
     result: Result | None = None,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the transpose of functions that are linear: ``f(y_bar, *params)``.
 
     Parameters are those of `derivative`, and `takes_lists`: whether a list is an argument as it
-    stands, of several arrays or of no more than a shape; and `result`: how many results there are,
-    see `srcad.rules.row.Result`.  Forward mode is the function itself.
+    stands, of several arrays or of no more than a shape; `lists`: the parameters that take several
+    arrays as a list, if all other lists are made arrays first; and `result`: how many results there
+    are, see `srcad.rules.row.Result`.  Forward mode is the function itself.
     """
     with short_traceback():
         return _decorator(
             "linear", targets, active, override,
-            samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
+            samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists, lists=lists,
             result=result,
         )  # fmt: skip
 
@@ -144,6 +147,7 @@ def bilinear(
     kinks: Kinks = None,
     memory: Memory | None = None,
     takes_lists: bool = False,
+    lists: tuple[str, ...] = (),
     result: Result | None = None,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
@@ -166,7 +170,7 @@ def bilinear(
     with short_traceback():
         return _decorator(
             "bilinear", targets, active, override,
-            samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
+            samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists, lists=lists,
             result=result,
         )  # fmt: skip
 
@@ -178,6 +182,7 @@ def adjoint(
     kinks: Kinks = None,
     memory: Memory | None = None,
     takes_lists: bool = False,
+    lists: tuple[str, ...] = (),
     steps: bool = False,
     primal: Callable[..., Any] | None = None,
     result: Result | None = None,
@@ -207,8 +212,8 @@ def adjoint(
     with short_traceback():
         return _decorator(
             "adjoint", targets, active, override,
-            samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists, steps=steps,
-            primal=primal, result=result,
+            samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists, lists=lists,
+            steps=steps, primal=primal, result=result,
         )  # fmt: skip
 
 
@@ -242,11 +247,13 @@ def nondifferentiable(
     *targets: Any,
     memory: Memory | None = None,
     result: Result | None = None,
+    answers: Answers = "",
     override: bool = False,
 ) -> Any:
     """Declare that no derivative passes through `targets`.
 
-    Returns the target if there is one, so that it may be used as a decorator.
+    `answers` is the question that the result answers, see `srcad.rules.row`.  Returns the target if
+    there is one, so that it may be used as a decorator.
     """
     with short_traceback():
         frame = sys._getframe(1)
@@ -256,7 +263,8 @@ def nondifferentiable(
             if not isinstance(target, type):
                 _refuse_target(target)
             rule = Rule(target, "nondifferentiable", memory=memory or _usual_memory(shipped),
-                        result=result, shipped=shipped, file=file, line=line)  # fmt: skip
+                        result=result, answers=answers, shipped=shipped,
+                        file=file, line=line)  # fmt: skip
             add(rule, override)
         return targets[0] if len(targets) == 1 else None
 

@@ -17,6 +17,9 @@ Kind = Literal["derivative", "linear", "bilinear", "adjoint", "nondifferentiable
 # What tests call a function with: the bounds of an interval from which every operand is taken, or a
 # function of `f`, which notes a call, and of sample arrays that it names.
 Samples = tuple[float, ...] | Callable[..., Any] | None
+# The question about each entry of which the result, an array of flags, is the answer: "nan" if it
+# tells apart nan, or infinities, from other numbers.
+Answers = Literal["", "nan"]
 # Points where a derivative is agreed on, with the derivatives there; or a function that gives pairs
 # of a noted call and the gradient of its first argument.
 Kinks = Mapping[Any, Any] | Callable[..., Any] | None
@@ -171,6 +174,11 @@ class Rule:
     takes_lists : bool
         Whether a list is an argument as it stands: one of several arrays, or one of which the rule
         asks for nothing but the shape.  Others are made arrays first.
+    lists : tuple of str
+        The parameters that take several arrays as a list or tuple.  Lists among the items are made
+        arrays first, and so is a list for any other parameter.
+    answers : str
+        The question that the result answers, see above; empty if it is not known.
     steps : bool
         Whether it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
@@ -201,6 +209,8 @@ class Rule:
     kinks: Kinks = None
     memory: Memory = "shared"
     takes_lists: bool = False
+    lists: tuple[str, ...] = ()
+    answers: Answers = ""
     steps: bool = False
     primal: Callable[..., Any] | None = None
     saves_for: Any = None

@@ -19,7 +19,12 @@ from srcad.startup.records import dataclass
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check, entries_of, part_of_rest
 from srcad.transforms.masks import cut, guarded_operands, record_mask
-from srcad.transforms.missing import reduced_with_ones, rows_taking_part, zeros_stay
+from srcad.transforms.missing import (
+    entries_stay_zero,
+    reduced_with_ones,
+    rows_taking_part,
+    zeros_stay,
+)
 from srcad.transforms.refusals import (
     missing_rule,
     refuse_missing_cotangents,
@@ -424,6 +429,7 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
             refuse_no_partial(op, place, entry)
             if not rule.shipped:
                 entry = Check(scope, op, rule, place).entry(arg, entry)
+            entry = entries_stay_zero(scope, op, rule, y_bar, entry)
             contribute_structure(scope, arg, entry)
 
 

@@ -157,18 +157,30 @@ def _back_to_singularity(sweep: Sweep, value: Value) -> list[Value] | None:
 def arrives(sweep: Sweep, start: Value, step: Callable[[Sweep, Value], list[Value] | None]) -> bool:
     """Return True if a walk over the calls of the primal arrives; what was found is remembered.
 
-    `step` tells where to go on from a value, and gives None where the walk has arrived.
+    `step` tells where to go on from a value, and gives None where the walk has arrived.  The values
+    that a loop carries may form a cycle.
     """
     known = sweep.walked.setdefault(step, {})
-    pending = [start]
+    if start in known:
+        return known[start]
+    came_from: dict[Value, list[Value]] = {start: []}
+    pending, arrived = [start], []
     while pending:
-        value = pending[-1]
-        if value not in known:
-            onward = step(sweep, value)
-            unseen = [one for one in onward or () if one not in known]
-            if unseen and onward is not None and not any(known.get(one) for one in onward):
-                pending.extend(unseen)
-                continue
-            known[value] = onward is None or any(known.get(one) for one in onward)
-        pending.pop()
+        value = pending.pop()
+        found = known.get(value)
+        onward = [] if found is False else None if found else step(sweep, value)
+        if onward is None:
+            arrived.append(value)
+            continue
+        for one in onward:
+            if one not in came_from:
+                came_from[one] = []
+                pending.append(one)
+            came_from[one].append(value)
+    known.update(dict.fromkeys(came_from, False))
+    while arrived:
+        value = arrived.pop()
+        if not known[value]:
+            known[value] = True
+            arrived += came_from[value]
     return known[start]

@@ -18,14 +18,15 @@ import numpy as np
 
 from srcad.analysis.arguments import arguments, rule_of
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
+from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value, values_in
+from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
-from srcad.ir.traits import is_store
+from srcad.ir.traits import is_checkpoint, is_store
 from srcad.rules.row import Rule
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.masks import arrives
-from srcad.transforms.sweep import Sweep, is_scalar
+from srcad.transforms.sweep import Sweep, is_scalar, zero_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import Fixed, ListOf, TupleOf, Type
 
@@ -33,16 +34,12 @@ LEAVING_OUT = frozenset(
     {np.nansum, np.nanmean, np.nanmax, np.nanmin, np.nanvar, np.nanstd, np.nancumsum, np.nanprod,
      np.nancumprod, np.nanmedian, np.nanquantile, np.nanpercentile, np.nan_to_num, np.fmax, np.fmin}
 )  # fmt: skip
-_QUESTIONS = frozenset({np.isnan, np.isfinite})
 _EQUALITIES = (operator.eq, operator.ne, np.equal, np.not_equal)
-_CONNECTIVES = frozenset(
-    {np.logical_not, np.logical_and, np.logical_or, operator.invert, operator.and_, operator.or_,
-     np.invert, np.bitwise_and, np.bitwise_or}
-)  # fmt: skip
 # The place and the name of the argument that tells which entries are taken.
 _SELECTING: dict[Any, tuple[int, str]] = {
     np.where: (0, "condition"), np.compress: (0, "condition"), np.extract: (0, "condition"),
-    np.delete: (1, "obj"), operator.getitem: (1, "key"),
+    np.delete: (1, "obj"), operator.getitem: (1, "key"), np.take: (1, "indices"),
+    np.select: (0, "condlist"), np.choose: (0, "a"),
 }  # fmt: skip
 _SELECTIONS = frozenset(_SELECTING)
 _ORDERS = (operator.lt, operator.le, operator.gt, operator.ge, np.less, np.less_equal, np.greater,
@@ -63,12 +60,20 @@ def zeros_stay(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any, bar: At
     """
     if not isinstance(partial, Value) or not isinstance(y_bar, Value) or bar is y_bar:
         return bar
-    if not isinstance(partial.type, Numeric) or partial.type.kind == "b" or is_scalar(y_bar.type):
+    if not isinstance(partial.type, Numeric) or partial.type.kind == "b":
         return bar
     if not arrives(scope.sweep, op.result, _towards_selection):
         return bar
     test = scope.call(operator.ne, _unsigned(scope, y_bar), Const(0.0))
-    return scope.call(np.where, test, bar, Const(0.0))
+    return unless_cut(scope, test, bar)
+
+
+def unless_cut(scope: ReverseScope, test: Atom, bar: Atom) -> Value:
+    """Return ``bar`` where a test is True, and exact zeros elsewhere."""
+    if not is_scalar(atom_type(test)) or not is_scalar(atom_type(bar)):
+        return scope.call(np.where, test, bar, Const(0.0))
+    zero = zero_of(atom_type(bar))
+    return scope.builder.if_(test, Block(results=(bar,)), Block(results=(zero,)))[0]
 
 
 def rows_taking_part(
@@ -107,6 +112,19 @@ def reduced_with_ones(
     return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
 
 
+def entries_stay_zero(scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, entry: Any) -> Any:
+    """Return the cotangent of an operand of what makes a number, 0 where that number's is 0."""
+    if rule.kind not in ("adjoint", "bilinear") or not isinstance(y_bar, Value):
+        return entry
+    if not isinstance(entry, Value) or not isinstance(entry.type, Numeric):
+        return entry
+    if not is_scalar(op.result.type) or not is_scalar(y_bar.type):
+        return entry
+    if not arrives(scope.sweep, op.result, _towards_selection):
+        return entry
+    return unless_cut(scope, scope.call(operator.ne, y_bar, Const(0.0)), entry)
+
+
 def _axes_away(call: Call, rule: Rule, value: Value) -> Arg | None:
     """Return the axes that a call reduces, if its result keeps the others as they are."""
     if rule.kind != "adjoint" or "axis" not in (*rule.parameters, *rule.keywords):
@@ -135,21 +153,74 @@ def _unsigned(scope: ReverseScope, y_bar: Value) -> Arg:
 
 
 def _towards_selection(sweep: Sweep, value: Value) -> list[Value] | None:
+    if value in _cut_by_branches(sweep):
+        return None
     readers = sweep.read_by.get(value, ())
     if any(_leaves_out(sweep, call, value) for call in readers):
         return None
-    return [call.result for call in readers if _keeps_places(call, value)]
+    onward = [call.result for call in readers if _keeps_places(sweep, call, value)]
+    if not _asks_for_nan(sweep):
+        return onward
+    crossings = sweep.crossings
+    onward += crossings.onward.get(value, ())
+    if not is_scalar(value.type):
+        return onward
+    # The cotangent of a number that many entries read is not zero where one of them is left out.
+    return [v for v in onward if is_scalar(v.type) and not crossings.is_deeper(v, value)]
 
 
-def _keeps_places(call: Call, value: Value) -> bool:
+def _asks_for_nan(sweep: Sweep) -> bool:
+    """Return True if anything in the primal tells where something is nan."""
+    if sweep.asks_for_nan is None:
+        sweep.asks_for_nan = any(map(_is_question, sweep.made.values()))
+    return sweep.asks_for_nan
+
+
+def _cut_by_branches(sweep: Sweep) -> frozenset[Value]:
+    """Return the values that a branch reads which may leave out nan."""
+    if sweep.cut is None:
+        sweep.cut = frozenset(
+            value
+            for op, values in sweep.crossings.branches
+            if not is_checkpoint(op) and _may_skip_nan(sweep, op.test)
+            for value in values
+        )
+    return sweep.cut
+
+
+def _may_skip_nan(sweep: Sweep, test: Atom) -> bool:
+    """Return True if a branch asks for nan, or for an entry of a mask that may know of it."""
+    if not isinstance(test, Value):
+        return False
+    if tests_for_nan(sweep, test):
+        return True
+    return arrives(sweep, test, _back_to_mask) and not arrives(sweep, test, _back_to_derived)
+
+
+def _back_to_mask(sweep: Sweep, value: Value) -> list[Value] | None:
+    """Back along flags to an entry of a boolean array or of a list of flags."""
+    origins = sweep.crossings.origins.get(value, [])
+    call = sweep.made.get(value)
+    entries = [*origins, *(call.args[:1] if call and call.target is operator.getitem else ())]
+    if _is_bool(value.type) and any(_is_mask(argument_type(arg)) for arg in entries):
+        return None
+    back = [*origins, *(call.operands if call else ())]
+    return [v for v in back if _is_bool(v.type)]
+
+
+def _keeps_places(sweep: Sweep, call: Call, value: Value) -> bool:
     """Return True if the entries of a value, or its rows, are still apart in the result."""
-    if call.target in _CONTRACTIONS:
+    if call.target in _CONTRACTIONS and not is_scalar(call.result.type):
         return call.args[0] is value
     if is_elementwise(call.target):
         return True
-    rule = rule_of(call.target)
-    if rule is None or getattr(call.result.type, "shape", None) == ():
+    if call.target is operator.getitem and call.args[0] is not value:
         return False
+    rule = rule_of(call.target)
+    if rule is None or rule.kind == "nondifferentiable":
+        return False
+    if getattr(call.result.type, "shape", None) == ():
+        return _asks_for_nan(sweep)
     return rule.kind == "linear" or _axes_away(call, rule, value) is not None
 
 
@@ -220,13 +291,13 @@ def _may_hide_nan(sweep: Sweep, mask: Arg) -> bool:
 
     Of an index, whether one of its parts may.
     """
-    if isinstance(mask, Display) and mask.kind == "tuple":
-        return any(_may_hide_nan(sweep, item) for item in mask.items)
-    if _tests_for_nan(sweep, mask):
+    if isinstance(mask, Display) and any(_may_hide_nan(sweep, item) for item in mask.items):
+        return True
+    if tests_for_nan(sweep, mask):
         return True
     if not _is_mask(argument_type(mask)):
         return False
-    return not isinstance(mask, Value) or not arrives(sweep, mask, _back_to_derived)
+    return not any(arrives(sweep, value, _back_to_derived) for value in values_in(mask))
 
 
 def _is_mask(type_: Type) -> bool:
@@ -253,17 +324,29 @@ def _back_to_derived(sweep: Sweep, value: Value) -> list[Value] | None:
     if sweep.facts.varied.get(value, False) is not False:
         return None
     call = sweep.made.get(value)
-    return [] if call is None else list(call.operands)
+    origins = sweep.crossings.origins.get(value, ())
+    return [*origins, *(() if call is None else call.operands)]
 
 
-def _tests_for_nan(sweep: Sweep, mask: Arg) -> bool:
+def tests_for_nan(sweep: Sweep, mask: Arg) -> bool:
     """Return True if a mask tells where something is nan."""
-    call = sweep.made.get(mask) if isinstance(mask, Value) else None
+    return any(arrives(sweep, value, _back_to_question) for value in values_in(mask))
+
+
+def _back_to_question(sweep: Sweep, value: Value) -> list[Value] | None:
+    """Back along all that carries no derivative to a question for nan."""
+    if sweep.facts.varied.get(value, False) is not False:
+        return []
+    call = sweep.made.get(value)
     if call is None:
-        return False
-    if is_one_of(call.target, _QUESTIONS):
-        return True
+        return sweep.crossings.origins.get(value, [])
+    return None if _is_question(call) else list(call.operands)
+
+
+def _is_question(call: Call) -> bool:
+    """Return True if a call tells where something is nan or infinite."""
     if call.target in _EQUALITIES:
         own = call.half != "primal" and call.args[1] == Const(0.0)  # made by `zeros_stay`
         return own or call.args[0] is call.args[1]
-    return is_one_of(call.target, _CONNECTIVES) and any(_tests_for_nan(sweep, a) for a in call.args)
+    rule = rule_of(call.target)
+    return rule is not None and rule.answers == "nan"

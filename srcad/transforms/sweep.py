@@ -28,6 +28,7 @@ from srcad.ir.core import (
 )
 from srcad.rules.registry import qualified_name
 from srcad.startup.records import dataclass, field, once
+from srcad.transforms.crossings import Crossings, crossings_of
 from srcad.transforms.mirror import Mirrors
 from srcad.types.numeric import FLOAT, Numeric
 from srcad.types.structures import ListOf, Opaque, TupleOf, Type, numbers_in
@@ -49,7 +50,9 @@ class Sweep:
     a cotangent is certainly zero.  `calls` are the calls of routines that must also save, and
     `made` the calls of the primal by their result, `read_by` by their operands; `collected` are the
     lists that its loops make; `mirrors` are the arrays that reverse loops put back as they were;
-    `walked` is what was found on walks along those calls, by the question.  `all_real` says that
+    `walked` is what was found on walks along those calls, by the question; `cut` are the values that
+    branches read which may leave out nan, and `asks_for_nan` tells whether anything does; both are
+    None before they are asked for.  `all_real` says that
     there is no complex number in the primal: what has no known dtype is real there.
     """
 
@@ -70,6 +73,8 @@ class Sweep:
     read_by: dict[Value, list[Call]] = field(default_factory=dict)
     mirrors: Mirrors | None = None
     walked: dict[Callable[..., Any], dict[Value, bool]] = field(default_factory=dict)
+    cut: frozenset[Value] | None = None
+    asks_for_nan: bool | None = None
     all_real: bool = True
 
     def __post_init__(self) -> None:
@@ -87,6 +92,11 @@ class Sweep:
                     self.read_by.setdefault(value, []).append(op)
             elif isinstance(op, For | While):
                 self.collected.update(collected_outputs(op))
+
+    @once
+    def crossings(self) -> Crossings:
+        """Return the data flow of the primal across the edges of its blocks."""
+        return crossings_of(self.primal)
 
     @once
     def is_surely_real(self) -> bool:
