@@ -31,11 +31,12 @@ class Crossings:
 
     # The values that have the data of a value, by that value.
     onward: dict[Value, list[Value]] = field(default_factory=dict)
-    # The values that a value has its data from, by that value.
+    # The values that a value has its data from, by that value; the test chose among them.
     origins: dict[Value, list[Value]] = field(default_factory=dict)
     # The number of loops around the definition of a value; values outside of all loops have none.
     depth: dict[Value, int] = field(default_factory=dict)
-    # Each conditional with the values from outside that its branches read.
+    # Each conditional with the values from outside that its branches read, entries of which may be
+    # read in one of them only: no numbers that both read, or that all iterations of a loop read.
     branches: list[tuple[If, list[Value]]] = field(default_factory=list)
 
     def note(self, source: Arg, target: Value) -> None:
@@ -74,17 +75,15 @@ def _note_branches(found: Crossings, op: If, depth: int) -> None:
     for output, a, b in zip(op.outputs, op.then.results, op.orelse.results, strict=True):
         found.note(a, output)
         found.note(b, output)
-    free = dict.fromkeys((*free_values(op.then), *free_values(op.orelse)))
-    found.branches.append((op, [v for v in free if _is_split(found, v, depth)]))
+        found.origins.setdefault(output, []).extend(values_in(op.test))
+    then, orelse = dict.fromkeys(free_values(op.then)), dict.fromkeys(free_values(op.orelse))
+    split = [v for v in {**then, **orelse} if not _is_number(v) or (v in then) != (v in orelse)]
+    split = [v for v in split if not _is_number(v) or found.depth.get(v, 0) == depth]
+    found.branches.append((op, split))
 
 
-def _is_split(found: Crossings, value: Value, depth: int) -> bool:
-    """Return True if a value, or an entry of it, is read in one iteration only.
-
-    A number from outside of the loop is read in all of them.
-    """
-    is_number = isinstance(value.type, Numeric) and value.type.is_scalar
-    return not is_number or found.depth.get(value, 0) == depth
+def _is_number(value: Value) -> bool:
+    return isinstance(value.type, Numeric) and value.type.is_scalar
 
 
 def _note_loop(found: Crossings, op: Op) -> None:

@@ -159,17 +159,21 @@ def _towards_selection(sweep: Sweep, value: Value) -> list[Value] | None:
     if any(_leaves_out(sweep, call, value) for call in readers):
         return None
     onward = [call.result for call in readers if _keeps_places(sweep, call, value)]
-    if not _asks_for_nan(sweep):
+    if not _may_cut_numbers(sweep):
         return onward
     crossings = sweep.crossings
     onward += crossings.onward.get(value, ())
     if not is_scalar(value.type):
         return onward
     # The cotangent of a number that many entries read is not zero where one of them is left out.
-    return [v for v in onward if is_scalar(v.type) and not crossings.is_deeper(v, value)]
+    return [
+        v
+        for v in onward
+        if not crossings.is_deeper(v, value) and (is_scalar(v.type) or isinstance(v.type, ListOf))
+    ]
 
 
-def _asks_for_nan(sweep: Sweep) -> bool:
+def asks_for_nan(sweep: Sweep) -> bool:
     """Return True if anything in the primal tells where something is nan."""
     if sweep.asks_for_nan is None:
         sweep.asks_for_nan = any(map(_is_question, sweep.made.values()))
@@ -188,6 +192,11 @@ def _cut_by_branches(sweep: Sweep) -> frozenset[Value]:
     return sweep.cut
 
 
+def _may_cut_numbers(sweep: Sweep) -> bool:
+    """Return True if single numbers, too, may be left out, by a branch or a question."""
+    return asks_for_nan(sweep) or bool(_cut_by_branches(sweep))
+
+
 def _may_skip_nan(sweep: Sweep, test: Atom) -> bool:
     """Return True if a branch asks for nan, or for an entry of a mask that may know of it."""
     if not isinstance(test, Value):
@@ -202,7 +211,7 @@ def _back_to_mask(sweep: Sweep, value: Value) -> list[Value] | None:
     origins = sweep.crossings.origins.get(value, [])
     call = sweep.made.get(value)
     entries = [*origins, *(call.args[:1] if call and call.target is operator.getitem else ())]
-    if _is_bool(value.type) and any(_is_mask(argument_type(arg)) for arg in entries):
+    if any(_is_mask(argument_type(arg)) for arg in entries):
         return None
     back = [*origins, *(call.operands if call else ())]
     return [v for v in back if _is_bool(v.type)]
@@ -210,6 +219,8 @@ def _back_to_mask(sweep: Sweep, value: Value) -> list[Value] | None:
 
 def _keeps_places(sweep: Sweep, call: Call, value: Value) -> bool:
     """Return True if the entries of a value, or its rows, are still apart in the result."""
+    if call.result in _cut_by_branches(sweep) and rule_of(call.target) is not None:
+        return True
     if call.target in _CONTRACTIONS and not is_scalar(call.result.type):
         return call.args[0] is value
     if is_elementwise(call.target):
@@ -220,7 +231,7 @@ def _keeps_places(sweep: Sweep, call: Call, value: Value) -> bool:
     if rule is None or rule.kind == "nondifferentiable":
         return False
     if getattr(call.result.type, "shape", None) == ():
-        return _asks_for_nan(sweep)
+        return _may_cut_numbers(sweep)
     return rule.kind == "linear" or _axes_away(call, rule, value) is not None
 
 

@@ -50,10 +50,10 @@ class Sweep:
     a cotangent is certainly zero.  `calls` are the calls of routines that must also save, and
     `made` the calls of the primal by their result, `read_by` by their operands; `collected` are the
     lists that its loops make; `mirrors` are the arrays that reverse loops put back as they were;
-    `walked` is what was found on walks along those calls, by the question; `cut` are the values that
-    branches read which may leave out nan, and `asks_for_nan` tells whether anything does; both are
-    None before they are asked for.  `all_real` says that
-    there is no complex number in the primal: what has no known dtype is real there.
+    `walked` is what was found on walks along those calls, by the question.  `cut` are the values
+    that a branch reads which may leave out nan, and `asks_for_nan` tells if there is a question for
+    nan; both are None until they are needed.  `all_real` says that there is no complex number in
+    the primal: what has no known dtype is real there.
     """
 
     facts: Facts

@@ -28,7 +28,7 @@ from srcad.transforms.calls import as_array, chosen_entries, lifted_arg, lifted_
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check
 from srcad.transforms.masks import guarded_operands, record_mask
-from srcad.transforms.missing import LEAVING_OUT, tests_for_nan, unless_cut
+from srcad.transforms.missing import LEAVING_OUT, asks_for_nan, unless_cut
 from srcad.transforms.refusals import (
     missing_rule,
     refuse_missing_cotangents,
@@ -217,7 +217,7 @@ def _product(scope: Any, dot: Atom, partial: Any) -> Atom | None:
     )
     if is_mask and not is_scalar(partial.type):
         term = scope.call(np.where, partial, dot, Const(0.0))
-    elif is_mask and tests_for_nan(scope.sweep, partial):
+    elif is_mask and asks_for_nan(scope.sweep):
         term = unless_cut(scope, partial, dot)
     else:
         term = times(scope, dot, partial)

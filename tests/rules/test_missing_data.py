@@ -1,9 +1,13 @@
 """Where data are missing: what leaves nan out gets the gradient of what it leaves in."""
 
+import cmath
+import math
+
 import numpy as np
 import pytest
 
 import srcad
+from tests.marks import some
 
 nan = np.nan
 t = np.array([1.0, nan, 3.0, 4.0])
@@ -138,6 +142,155 @@ MASKS = {
 }
 
 
+# Questions for nan and infinities of what is differentiated: by masks, and by branches.
+holes = np.array([1.0, nan, 3.0])
+spoilt = np.array([1.0, np.inf, 3.0])
+falling = np.array([1.0, -np.inf, 3.0])
+kept = [True, False, True]
+
+
+def stored_by_isinf(w):
+    z = spoilt * w * w
+    z[np.isinf(z)] = 0.0
+    return np.sum(z)
+
+
+def branch_in_a_loop(w):
+    total = 0.0
+    for v in holes * w:
+        if not np.isnan(v):
+            total += v
+    return total
+
+
+def branch_by_math(w):
+    total = 0.0
+    for v in holes * w:
+        total += 0.0 if math.isnan(v) else v * v
+    return total
+
+
+def branch_with_continue(w):
+    total = 0.0
+    for v in spoilt * w:
+        if not math.isfinite(v):
+            continue
+        total += v * w
+    return total
+
+
+def branch_in_a_while_loop(w):
+    z = holes * w
+    total, k = 0.0, 0
+    while k < 3:
+        v = z[k]
+        k += 1
+        if np.isnan(v) or v > 100.0:
+            continue
+        total = total + v * v
+    return total
+
+
+def branch_on_numbers(w):
+    total = 0.0
+    for h in holes:
+        u = h * w
+        if not math.isnan(u):
+            total += np.exp(-u)
+    return total
+
+
+def branch_by_entries_of_a_mask(w):
+    total = 0.0
+    for v, is_kept in zip(holes * w, present[:3], strict=True):
+        if is_kept:
+            total += v * v
+    return total
+
+
+def branch_by_entries_of_a_list(w):
+    z = holes * w
+    total = 0.0
+    for k in range(3):
+        if kept[k]:
+            total += z[k] ** 2
+    return total
+
+
+def branch_on_rows(w):
+    total = 0.0
+    for row in T * w:
+        if np.any(np.isnan(row)):
+            continue
+        total += np.sum(row * row)
+    return total
+
+
+def branch_on_a_reduced_row(w):
+    total = 0.0
+    for row in T:
+        size = np.std(row * w)
+        total += size * size if size == size else 0.0
+    return total
+
+
+def branch_on_a_product(w):
+    total = 0.0
+    for row in T:
+        z = np.dot(row, np.array([w, w * w, 1.0]))
+        if math.isfinite(z):
+            total += z * z
+    return total
+
+
+def early_return(w):
+    total = np.sum(holes * w)
+    if not np.isfinite(total):
+        return 3.0 * w
+    return total
+
+
+def places_that_are_kept(w):
+    z = holes * w
+    good = [k for k in range(3) if not math.isnan(z[k])]
+    return sum([z[k] ** 2 for k in good])
+
+
+QUESTIONS = {
+    "where isinf": lambda w: np.sum(np.where(np.isinf(spoilt * w), 0.0, spoilt * w)),
+    "where isneginf": lambda w: np.sum(np.where(np.isneginf(falling * w), 0.0, falling * w * w)),
+    "sum where": lambda w: np.sum(spoilt * w, where=~np.isinf(spoilt * w)),
+    "mean where": lambda w: np.mean((spoilt * w) ** 2, where=~np.isinf(spoilt * w)),
+    "index isposinf": lambda w: (lambda z: np.sum(z[~np.isposinf(z)] ** 2))(spoilt * w),
+    "index of places": lambda w: (lambda z: np.sum(z[np.flatnonzero(z == z)] ** 2))(holes * w),
+    "take": lambda w: (lambda z: np.sum(np.take(z, np.nonzero(z == z)[0]) ** 2))(holes * w),
+    "where xor": lambda w: np.sum(
+        np.where(np.isinf(spoilt * w) ^ np.isnan(spoilt * w), 0.0, spoilt * w)
+    ),
+    "select": lambda w: np.sum(np.select([np.isnan(holes * w)], [0.0], holes * w)),
+    "select two": lambda w: np.sum(
+        np.select([np.isnan(holes * w), holes > 2.5], [0.0, holes * w * w], holes * w)
+    ),
+    "choose": lambda w: np.sum(np.choose(np.isnan(holes * w), [holes * w * w, 0.0])),
+    "where of numbers": lambda w: sum(
+        [np.where(np.isnan(v), 0.0, v * v) for v in (w, w * holes[1], w * holes[2])]
+    ),
+    "comprehension": lambda w: sum([v * v for v in holes * w if v == v]),
+    "comprehension of a list": lambda w: sum(
+        [v * v for v in [h * w for h in holes] if not math.isnan(v)]
+    ),
+    "generator": lambda w: sum(np.exp(-v) for v in holes * w if not v != v),
+    "filter": lambda w: sum(filter(lambda v: not np.isnan(v), holes * w)),
+    "cmath": lambda w: sum([v * v for v in holes * w if not cmath.isnan(v)]),
+    **{f.__name__: f for f in (
+        stored_by_isinf, branch_in_a_loop, branch_by_math, branch_with_continue,
+        branch_in_a_while_loop, branch_on_numbers, branch_by_entries_of_a_mask,
+        branch_by_entries_of_a_list, branch_on_rows, branch_on_a_reduced_row, branch_on_a_product,
+        early_return, places_that_are_kept,
+    )},
+}  # fmt: skip
+
+
 def differences(f, p, step=1e-4):
     return (8 * (f(p + step) - f(p - step)) - (f(p + 2 * step) - f(p - 2 * step))) / (12 * step)
 
@@ -176,6 +329,50 @@ def test_external_mask_equivalent_to_isnan_mask(name):
     np.testing.assert_allclose(srcad.grad(srcad.grad(f))(0.7), second, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(srcad.hessian(f)(0.7), second, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(srcad.hvp(f)(0.7, 1.0), second, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_entries_found_by_a_question_for_nan_have_no_part_in_the_gradient(name):
+    f = QUESTIONS[name]
+    value, gradient = srcad.value_and_grad(f)(2.0)
+
+    assert value == f(2.0)
+    np.testing.assert_allclose(gradient, differences(f, 2.0), rtol=1e-6)
+    np.testing.assert_allclose(srcad.jvp(f, (2.0,), (1.0,))[1], gradient, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "name",
+    some(QUESTIONS, lambda _, name: name in ("select", "comprehension", "branch_on_numbers")),
+)
+def test_entries_found_by_a_question_for_nan_have_no_part_in_the_hessian(name):
+    gradient = srcad.grad(QUESTIONS[name])
+
+    expected = differences(gradient, 2.0)
+    np.testing.assert_allclose(srcad.hessian(QUESTIONS[name])(2.0), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_no_nan_handling_of_numbers_that_both_branches_read():
+    def f(w):
+        total = 0.0
+        for v in holes[::2] * w:
+            total = total * w if np.isnan(v) else total + v
+        return total
+
+    gradient = srcad.grad(f)
+
+    assert gradient(2.0) == 4.0
+    assert gradient.source.count("!= 0") == 1
+
+
+@pytest.mark.parametrize(
+    "question", [np.isnan, np.isinf, np.isfinite, np.isposinf, np.isneginf, math.isnan, math.isinf,
+                 math.isfinite, cmath.isnan, cmath.isinf, cmath.isfinite],
+)  # fmt: skip
+def test_rows_of_questions_for_nan_say_so(question):
+    assert srcad.rules.rule_for(question).answers == "nan"
 
 
 @pytest.mark.parametrize("mask", [present, as_list, np.array([1.0, 0.0, 1.0, 0.0]) > 0])
