@@ -248,7 +248,7 @@ def into(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstra
             refuse_write_form(state, f"np.{function.__name__}", "with one result only")
         out, args = args[function.nin], args[: function.nin]
     if out is None or (isinstance(out, Constant) and out.value is None):
-        return None
+        return _where_told(state, callee, args, kwargs)
     array = target_array(state, out, getattr(function, "__name__", "out"))
     rest = {name: box for name, box in kwargs.items() if name != "out"}
     where = rest.pop("where", None) if isinstance(function, np.ufunc) else None
@@ -264,6 +264,25 @@ def into(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstra
     array_stores.check_cast(state, kept_array, value)
     value = array_stores.check_fits(state, kept_array, value)
     return array_stores.store(state, kept_array, array_stores.EVERYTHING, value)
+
+
+def _where_told(
+    state: Machine, callee: Constant, args: Args, kwargs: Kwargs
+) -> AbstractValue | None:
+    """Return a ufunc with ``where=`` and without ``out=``; None for any other call.
+
+    The entries that are left out are memory that was not initialised.  Here they are zero, and
+    carry no derivative.
+    """
+    function, where = callee.value, kwargs.get("where")
+    if not isinstance(function, np.ufunc) or function.nout != 1 or where is None:
+        return None
+    if isinstance(where, Constant) and where.value is True:
+        return None
+    rest = {name: box for name, box in kwargs.items() if name not in ("where", "out")}
+    if not state.is_active(*args, *rest.values()):
+        return None
+    return state.emit(np.where, where, apply(state, callee, args, rest), Const(False))
 
 
 def _rounded(
