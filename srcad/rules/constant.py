@@ -76,7 +76,7 @@ def arange(y_bar, y, start, stop=None, step=1, *, dtype=None):
 @linear(np.bincount, active=("weights",), samples=lambda f, v: [f(np.array([0, 2, 2, 1]), v)])
 def bincount(y_bar, x, weights=None, minlength=0):
     """Each weight is added to one bin."""
-    return y_bar[x]
+    return y_bar[np.asarray(x)]
 
 
 @linear(np.full, samples=lambda f, v: [f((2, 3), 0.5), f((2, 4), v)])

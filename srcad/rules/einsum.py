@@ -119,7 +119,7 @@ def repeated(term):
 
 @bilinear(
     np.einsum,
-    takes_lists=True, memory="shared", samples=lambda f, v, w, m, t, array, square: [
+    memory="shared", samples=lambda f, v, w, m, t, array, square: [
         f("ij,jk->ik", m, array(4, 2)), f("ij->ji", m), f("ij->i", m), f("ij->", m),
         f("i,i->", v, array(4)), f("i,i", v, array(4)), f("ii", square(3)), f("ii->i", square(3)),
         f("iij->ij", array(3, 3, 2)), f("iji->j", array(3, 2, 3)), f("iii->", array(3, 3, 3)),

@@ -32,7 +32,7 @@ def as_given(bars, arrays):
 
 @linear(
     np.concatenate,
-    takes_lists=True, samples=lambda f, v, m, t, array: [
+    lists=("arrays",), samples=lambda f, v, m, t, array: [
         f([m, array(2, 4)]), f((m, array(3, 1), m), 1), f((m, array(3, 1)), axis=-1),
         f((m, v), axis=None), f((t, array(2, 3, 2)), axis=2)],
 )  # fmt: skip
@@ -50,7 +50,7 @@ def concatenate(y_bar, arrays, axis=0, *, dtype=None):
 
 @linear(
     np.stack,
-    takes_lists=True,
+    lists=("arrays",),
     samples=lambda f, v, m, array: [f([v, array(4)]), f([m, m, m], 1), f((m, m), axis=-1)],
 )
 def stack(y_bar, arrays, axis=0, *, dtype=None):
@@ -59,7 +59,7 @@ def stack(y_bar, arrays, axis=0, *, dtype=None):
 
 
 @linear(
-    np.vstack, takes_lists=True, samples=lambda f, v, m, array: [f([v, m, array(4)]), f([0.5, 0.2])]
+    np.vstack, lists=("tup",), samples=lambda f, v, m, array: [f([v, m, array(4)]), f([0.5, 0.2])]
 )
 def vstack(y_bar, tup, *, dtype=None):
     bars = []
@@ -73,7 +73,7 @@ def vstack(y_bar, tup, *, dtype=None):
 
 @linear(
     np.hstack,
-    takes_lists=True,
+    lists=("tup",),
     samples=lambda f, v, m, array: [f([v, array(2)]), f([m, array(3, 1)]), f([0.5, 0.2])],
 )
 def hstack(y_bar, tup, *, dtype=None):
@@ -92,7 +92,7 @@ def hstack(y_bar, tup, *, dtype=None):
 
 @linear(
     np.dstack,
-    takes_lists=True,
+    lists=("tup",),
     samples=lambda f, v, m, t, array: [f([m, m]), f([v, array(4)]), f([t, array(2, 3, 1)])],
 )
 def dstack(y_bar, tup):
@@ -107,7 +107,7 @@ def dstack(y_bar, tup):
 
 @linear(
     np.column_stack,
-    takes_lists=True,
+    lists=("tup",),
     samples=lambda f, v, m, array: [f([v, array(4)]), f([m, array(3)])],
 )
 def column_stack(y_bar, tup):
@@ -180,7 +180,7 @@ def meshgrid(y_bar, y, *xi, indexing="xy"):
 
 # ------------------------------------------------------------------------ choices between arrays
 @linear(
-    np.select, active=("choicelist", "default"), takes_lists=True,
+    np.select, active=("choicelist", "default"), lists=("condlist", "choicelist"),
     samples=lambda f, v, m, mask, array: [
         f([mask, v > 0], [v, array(4)], 0.5), f([m > 0.5, m > -0.5], [m, v], array(3, 1)),
         f([m > 0.5], [m])],
@@ -197,7 +197,7 @@ def select(y_bar, condlist, choicelist, default=0):
 
 
 @linear(
-    np.choose, takes_lists=True,
+    np.choose, lists=("choices",),
     samples=lambda f, v, m, array: [
         f(np.array([0, 1, 1, 0]), [v, array(4)]), f(np.array([[0], [1], [0]]), [m, v]),
         f(np.array([0, 3, -1, 1]), [v, array(4)], mode="wrap"),

@@ -133,7 +133,7 @@ def vdot(y_bar, a, b):
 
 
 @adjoint(
-    np.linalg.multi_dot, takes_lists=True,
+    np.linalg.multi_dot, lists=("arrays",),
     samples=lambda f, v, w, m, array: [
         f([m, array(4, 2)]), f([m, array(4, 2), array(2, 5)]), f([w, m, array(4, 2)]),
         f((m, array(4, 2), array(2))), f([w, m, v]), f([v, array(4)])],

@@ -200,7 +200,7 @@ def _written(
     text = (
         f"def f({', '.join(takes)}):\n"
         f"    y = {_call_text(target, inputs)}\n"
-        f"    return {_total(target(*args, **kwargs))}\n"
+        f"    return {total(target(*args, **kwargs))}\n"
     )
     return _compiled(text, target, value, outside), text, operands
 
@@ -211,7 +211,8 @@ def _call_text(target: Any, inputs: list[str]) -> str:
     return f"target({', '.join(inputs)})"
 
 
-def _total(result: Any) -> str:
+def total(result: Any) -> str:
+    """An expression that makes one number of the results `y` of a call."""
     if isinstance(result, list | tuple):
         return " + ".join(f"np.sum(np.sin(y[{k}]))" for k in range(len(result)))
     return "np.sum(np.sin(y.real) + y.imag**2)" if np.iscomplexobj(result) else "np.sum(np.sin(y))"

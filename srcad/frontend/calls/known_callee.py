@@ -54,6 +54,7 @@ from srcad.frontend.functions.opaque_calls import (
     refuse_untracked_alias,
 )
 from srcad.frontend.library import array_writes, caches, getters, random_draws
+from srcad.frontend.library.builtins import read_prelude
 from srcad.frontend.library.options import require_known
 from srcad.frontend.library.random_draws import draw_type, is_random
 from srcad.frontend.machine import dispatch, folding
@@ -71,6 +72,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import construction, containers
 from srcad.frontend.operations.special_methods import of_call
 from srcad.frontend.outside.places import is_active
+from srcad.frontend.prelude import builtins as prelude
 from srcad.frontend.source.definition import inert_entries
 from srcad.frontend.store import missing_rules, stale
 from srcad.frontend.store.lookup import is_library, value_of_object
@@ -252,6 +254,8 @@ def as_arrays(
     rule = lookup(function)
     if rule is not None and rule.takes_lists:
         return args, kwargs
+    if rule is not None and rule.lists:
+        return _with_lists_of_arrays(state, rule, args, kwargs)
     if function in _BY_LENGTH and _is_list(args[0]) and (len(args) > 2 or kwargs.get("axis")):
         state.refuse(
             errors.UnsupportedSyntaxError,
@@ -270,6 +274,43 @@ def as_arrays(
 
     positional = tuple(as_array(k, box) for k, box in enumerate(args))
     return positional, {name: as_array(name, box) for name, box in kwargs.items()}
+
+
+def _with_lists_of_arrays(
+    state: Machine, rule: Rule, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> tuple[tuple[AbstractValue, ...], dict[str, AbstractValue]]:
+    """Arrays in place of lists among the items of lists of arrays, and for any other operand."""
+
+    def as_operand(place: int | str, box: AbstractValue) -> AbstractValue:
+        at = rule.parameters.index(place) if place in rule.parameters else place
+        known = isinstance(at, int) and at < len(rule.parameters)
+        name = rule.parameters[at] if known and isinstance(at, int) else place
+        if name in rule.lists:
+            return _list_of_arrays(state, box)
+        is_operand = isinstance(at, int) and at < rule.required
+        return state.emit(np.array, box) if is_operand and _is_list(box) else box
+
+    positional = tuple(as_operand(k, box) for k, box in enumerate(args))
+    return positional, {name: as_operand(name, box) for name, box in kwargs.items()}
+
+
+def _list_of_arrays(state: Machine, box: AbstractValue) -> AbstractValue:
+    """Return a list or tuple with arrays in place of those of its items that are lists."""
+    if isinstance(box, ListValue | TupleValue):
+        items = [as_tuple(item) for item in box.items]
+        if not any(map(_is_list, items)):
+            return box
+        arrays = tuple(state.emit(np.array, i) if _is_list(i) else i for i in items)
+        return ListValue(arrays) if isinstance(box, ListValue) else TupleValue(arrays)
+    if isinstance(box, Constant) and isinstance(box.value, list | tuple):
+        return box
+    type_ = box.type if isinstance(box, Value) else None
+    if isinstance(type_, TupleOf) and any(isinstance(t, ListOf | TupleOf) for t in type_.items):
+        items = [state.box(state.item(box, k)) for k in range(len(type_.items))]
+        return _list_of_arrays(state, ListValue(tuple(items)))
+    if isinstance(type_, ListOf) and isinstance(type_.item, ListOf | TupleOf):
+        return read_prelude(state, prelude.each_as_array, box)
+    return box
 
 
 def items_of_split(
@@ -361,7 +402,8 @@ def _of_holder(
         and containers.is_container(args[0])
     ):
         return method_call.invoke_method(state, args[0], function.__name__, args[1:], kwargs)
-    if "out" in kwargs or (isinstance(function, np.ufunc) and len(args) > function.nin):
+    writes = isinstance(function, np.ufunc) and ("where" in kwargs or len(args) > function.nin)
+    if "out" in kwargs or writes:
         return array_writes.into(state, callee, args, kwargs)
     holder = looked_up(function, "__self__")
     if isinstance(holder, str):

@@ -18,6 +18,10 @@ def total(items, start=0):
     return result
 
 
+def each_as_array(items):
+    return [np.asarray(item) for item in items]
+
+
 def equally_long(first, *others):
     place = 1
     for other in others:

@@ -107,7 +107,7 @@ def moved_columns(factor, dot):
 
 
 @adjoint(
-    linalg.cho_solve_banded, takes_lists=True,
+    linalg.cho_solve_banded, lists=("cb_and_lower",),
     samples=lambda f, v, array: [
         f((array(2, 4) + np.array([[0], [5]]), False), v),
         f((array(3, 4) + np.array([[5], [0], [0]]), True), array(4, 2)),

@@ -88,7 +88,7 @@ def along_diagonals(left, right):
 
 
 @adjoint(
-    linalg.solve_toeplitz, result=DOUBLE, takes_lists=True,
+    linalg.solve_toeplitz, result=DOUBLE, lists=("c_or_cr",),
     samples=lambda f, v, w, array: [
         f((w + np.array([5.0, 0, 0]), array(3)), array(3)),
         f((w + np.array([5.0, 0, 0]), array(3)), array(3, 2)),
@@ -124,7 +124,7 @@ def solve_toeplitz_tangent(c_or_cr_dot, b_dot, y, c_or_cr, b, check_finite=True)
 
 
 @bilinear(
-    linalg.matmul_toeplitz, result=DOUBLE, takes_lists=True,
+    linalg.matmul_toeplitz, result=DOUBLE, lists=("c_or_cr",),
     samples=lambda f, v, w, array: [
         f((v, w), array(3)), f((w, v), array(4, 2)), f(v, array(4)), f(v, array(4, 2))],
 )  # fmt: skip

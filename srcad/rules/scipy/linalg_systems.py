@@ -123,7 +123,7 @@ def solve_triangular(
 
 # ------------------------------------------------------------------------ with a factor
 @adjoint(
-    linalg.cho_solve, result=DOUBLE, takes_lists=True,
+    linalg.cho_solve, result=DOUBLE, lists=("c_and_lower",),
     samples=lambda f, w, array, square: [
         f((square(3), True), w), f((square(3), False), array(3, 2)), f((square(3), False), w),
         f((square(3), True), array(3, 2)), f((array(2, 3, 3) + 3 * np.eye(3), True), w)],
@@ -150,7 +150,7 @@ def cho_solve(y_bar, y, c_and_lower, b, overwrite_b=False, check_finite=True):
 
 
 @adjoint(
-    linalg.lu_solve, result=DOUBLE, takes_lists=True,
+    linalg.lu_solve, result=DOUBLE, lists=("lu_and_piv",),
     samples=lambda f, w, array, square: [
         f((square(3), np.array([1, 2, 2])), w), f((square(3), np.array([0, 2, 2])), array(3, 2)),
         f((square(3), np.array([2, 1, 2])), w, 1),
