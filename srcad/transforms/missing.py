@@ -155,6 +155,8 @@ def _unsigned(scope: ReverseScope, y_bar: Value) -> Arg:
 def _towards_selection(sweep: Sweep, value: Value) -> list[Value] | None:
     if value in _cut_by_branches(sweep):
         return None
+    if is_scalar(value.type) and not _may_cut_numbers(sweep):
+        return []
     readers = sweep.read_by.get(value, ())
     if any(_leaves_out(sweep, call, value) for call in readers):
         return None
