@@ -53,19 +53,33 @@ _CONTRACTIONS = (operator.matmul, np.matmul, np.dot)
 
 
 def zeros_stay(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any, bar: Atom) -> Atom:
-    """Return the product of a cotangent and a partial derivative, 0 where the cotangent is 0.
+    """Return the product of a cotangent and a partial derivative, 0 where it was left out.
 
     It is the product as it stands unless the result of `op` is on the way to where entries are
-    left out.
+    left out.  There the test of the selection is carried along, if it is known: a cotangent may be
+    zero by value, too, and the product of a zero by underflow and an infinite partial is nan.
     """
-    if not isinstance(partial, Value) or not isinstance(y_bar, Value) or bar is y_bar:
+    if not isinstance(y_bar, Value) or not isinstance(bar, Value) or bar is y_bar:
         return bar
-    if not isinstance(partial.type, Numeric) or partial.type.kind == "b":
+    taking_part = scope.sweep.taking_part
+    test = taking_part.get(y_bar)
+    is_mask = isinstance(partial, Value) and _is_bool(partial.type)
+    if is_mask or not isinstance(partial, Value):
+        is_known = test is not None or not arrives(scope.sweep, op.result, _towards_selection)
+        if is_mask and is_known:
+            test = partial if test is None else scope.call(np.logical_and, test, partial)
+        if test is not None:
+            taking_part[bar] = test
+        return bar
+    if not isinstance(partial.type, Numeric):
         return bar
     if not arrives(scope.sweep, op.result, _towards_selection):
         return bar
-    test = scope.call(operator.ne, _unsigned(scope, y_bar), Const(0.0))
-    return unless_cut(scope, test, bar)
+    if test is None:
+        test = scope.call(operator.ne, _unsigned(scope, y_bar), Const(0.0))
+    kept = unless_cut(scope, test, bar)
+    taking_part[kept] = test
+    return kept
 
 
 def unless_cut(scope: ReverseScope, test: Atom, bar: Atom) -> Value:

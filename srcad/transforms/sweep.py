@@ -47,7 +47,8 @@ class Sweep:
 
     `homes` tells in which block a value is defined.  `lazy` are the cotangents that may be `None`
     when the code runs, because the value they belong to may be unbound there.  `masks` tells where
-    a cotangent is certainly zero.  `calls` are the calls of routines that must also save, and
+    a cotangent is certainly zero, `taking_part` which entries of it no selection has left out, if
+    that is known.  `calls` are the calls of routines that must also save, and
     `made` the calls of the primal by their result, `read_by` by their operands; `collected` are the
     lists that its loops make; `mirrors` are the arrays that reverse loops put back as they were;
     `walked` is what was found on walks along those calls, by the question.  `cut` are the values
@@ -67,6 +68,7 @@ class Sweep:
     finish: Callable[[Function, Sweep], Function]
     lazy: set[Value] = field(default_factory=set)
     masks: dict[Value, Value] = field(default_factory=dict)
+    taking_part: dict[Value, Value] = field(default_factory=dict)
     calls: dict[Value, tuple[Routine, Value, Value]] = field(default_factory=dict)
     made: dict[Value, Call] = field(default_factory=dict)
     collected: set[Value] = field(default_factory=set)

@@ -436,3 +436,43 @@ def test_no_nan_handling_when_both_branches_nan():
     gradient(0.7)
 
     assert "!= 0" not in gradient.source
+
+
+# ------------------------------------------------------------------- zeros that are no selection
+def quotient_of_quotient(x):
+    y = 1 / (1 + 0.5 / x)
+    return np.where(np.isinf(y), 0, y)
+
+
+def quotient_without_nan(x):
+    y = 1 / (1 + 0.5 / x)
+    return np.where(np.isnan(y), 0, y)
+
+
+def inverse_twice(x):
+    y = 1 / (1 / x)
+    return y[~np.isnan(y)]
+
+
+def square_of_root(x):
+    y = np.sqrt(x)
+    return np.where(np.isinf(y), 0, y) ** 2
+
+
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (quotient_of_quotient, 2.0),
+        (quotient_without_nan, 2.0),
+        (inverse_twice, 1.0),
+        (square_of_root, 1.0),
+    ],
+)
+def test_zero_by_underflow_under_selection_is_right_or_nan(f, slope):
+    def total(x):
+        return np.sum(f(x))
+
+    with np.errstate(all="ignore"):
+        found = srcad.grad(total)(np.array([0.0, 1.0]))[0]
+
+    assert found == slope or np.isnan(found)
