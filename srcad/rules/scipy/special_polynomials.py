@@ -126,10 +126,13 @@ def lpmv(m, v, x, *, y):
 
 if hasattr(special, "sph_harm_y"):  # SciPy 1.15
 
-    @derivative(special.sph_harm_y, samples=lambda f, near: [
-        f(2, 1, near(0.4, 2.5, 4), near(0.4, 2.5, 4)), f(1, -1, near(0.4, 2.5, 4), 0.5)])  # fmt: skip
+    @derivative(
+        special.sph_harm_y,
+        samples=lambda f, near: [
+            f(2, 1, near(0.4, 2.5, 4), near(0.4, 2.5, 4)), f(1, -1, near(0.4, 2.5, 4), 0.5)],
+    )  # fmt: skip
     def sph_harm_y(n, m, theta, phi, *, y):
-        """``i m y`` by `phi`; by `theta` the ladder of DLMF 14.30.1, 14.10.1, regular at the poles."""
+        """``i m y`` by `phi`; by `theta` the ladder of DLMF 14.30.1, 14.10.1, also at the poles."""
         above = np.maximum((n - m) * (n + m + 1) + 0 * theta, 0)
         below = np.maximum((n + m) * (n - m + 1) + 0 * theta, 0)
         up = np.sqrt(above) * special.sph_harm_y(n, m + 1, theta, phi)
