@@ -223,14 +223,18 @@ def _may_skip_nan(sweep: Sweep, test: Atom) -> bool:
 
 
 def _back_to_mask(sweep: Sweep, value: Value) -> list[Value] | None:
-    """Back along flags to an entry of a boolean array or of a list of flags."""
+    """Back along flags to an entry of a boolean array or of a list of flags.
+
+    A list that a loop collects is no such list: its items are followed into the loop.
+    """
     origins = sweep.crossings.origins.get(value, [])
     call = sweep.made.get(value)
     entries = [*origins, *(call.args[:1] if call and call.target is operator.getitem else ())]
-    if any(_is_mask(argument_type(arg)) for arg in entries):
+    collected = sweep.collected
+    if any(_is_mask(argument_type(arg)) and arg not in collected for arg in entries):
         return None
     back = [*origins, *(call.operands if call else ())]
-    return [v for v in back if _is_bool(v.type)]
+    return [v for v in back if _is_bool(v.type) or v in collected]
 
 
 def _keeps_places(sweep: Sweep, call: Call, value: Value) -> bool:
