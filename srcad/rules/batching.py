@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from srcad.rules.conjugates import conj
+from srcad.rules.gaps import over_gaps
 from srcad.rules.registry import is_known, static
 
 Formula = Callable[..., Any]
@@ -419,3 +420,8 @@ def solve(a, b):
     if np.ndim(a) != 2:
         return None
     return np.linalg.solve(a, b.T).T if np.ndim(b) == 2 else np.linalg.solve(a, b)
+
+
+@leading_axis(over_gaps, operand="k")
+def quotients(k, rows, columns, dropped=None, place="", exact=False):
+    return over_gaps(k, rows, columns, dropped, place, exact)

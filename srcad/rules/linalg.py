@@ -8,6 +8,7 @@ import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, linear
+from srcad.rules.gaps import largest, over_gaps, uncoupled
 from srcad.rules.row import NoPartial, Result
 from srcad.rules.running import others
 from srcad.runtime import checked_phase, unbroadcast
@@ -411,9 +412,13 @@ def product_in_a_triangle(y_bar, y, lower, a):
     return lower_bar, adjoined(lower) @ bar @ lower
 
 
-def gaps(w, eye):
-    """``1 / (w[j] - w[i])``, and 0 on the diagonal."""
-    return 1 / (w[..., None, :] - w[..., :, None] + eye) - eye
+def of_turn(turn, v_bar, w, w_bar):
+    """The quotients for a cotangent ``turn = v.T v_bar`` of orthonormal vectors of a matrix.
+
+    Turns of orthonormal vectors are antisymmetric, so that only that part of `turn` counts.
+    """
+    k = (turn - adjoined(turn)) / 2
+    return over_gaps(k, w, w, uncoupled(k, v_bar, largest(turn), w, w, w_bar))
 
 
 @adjoint(
@@ -424,8 +429,8 @@ def gaps(w, eye):
 def eigh(y_bar, y, a, UPLO="L"):
     """Only the triangle that NumPy reads has a derivative.
 
-    Eigenvectors of equal eigenvalues have none: nan where their cotangent is used.  The phase of a
-    complex one is no function of the matrix, and what depends on it raises.
+    Eigenvectors of equal eigenvalues have none: nan, and a warning, where their cotangent couples
+    them.  The phase of a complex one is no function of the matrix, and what depends on it raises.
     """
     w, v = y
     w_bar, v_bar = y_bar
@@ -435,7 +440,7 @@ def eigh(y_bar, y, a, UPLO="L"):
     turn = adjoined(v) @ v_bar
     if may_be_complex(a):
         turn = checked_phase(turn, np.imag(np.diagonal(turn, 0, -2, -1)))
-    inner = gaps(w, eye) * turn
+    inner = of_turn(turn, v_bar, w, w_bar)
     if w_bar is not None:
         inner = inner + w_bar[..., None] * eye
     return triangle(v @ inner @ adjoined(v), UPLO)
@@ -485,7 +490,7 @@ def eig(y_bar, y, a):
     """The results may be complex where the matrix is real.
 
     The vectors have the length 1, and a phase that is no function of the matrix: what depends on it
-    raises.  Equal eigenvalues: nan where the cotangent of the vectors is used.
+    raises.  Equal eigenvalues: nan, and a warning, where the cotangent couples their vectors.
 
     Source: Boeddeker, Hanebrink, Drude, Heymann and Haeb-Umbach (2017), *On the computation of
     complex-valued gradients with application to statistically optimum beamforming*, section 4.
@@ -499,7 +504,9 @@ def eig(y_bar, y, a):
         turn = adjoined(v) @ v_bar
         turn = checked_phase(turn, np.imag(np.diagonal(turn, 0, -2, -1)))
         along = np.real(np.diagonal(turn, 0, -2, -1))
-        middle = gaps(conj(w), eye) * (turn - adjoined(v) @ v * along[..., None, :])
+        k = turn - adjoined(v) @ v * along[..., None, :]
+        dropped = uncoupled(k, v_bar, largest(turn), conj(w), conj(w), w_bar)
+        middle = over_gaps(k, conj(w), conj(w), dropped)
         if w_bar is not None:
             middle = middle + w_bar[..., None] * eye
         inner = middle @ adjoined(v)
@@ -525,7 +532,8 @@ def svdvals(y_bar, y, x):
 def svd(y_bar, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
     """Singular values alone have a derivative everywhere (of equal ones, one of several).
 
-    Bases of equal singular values have none: nan where their cotangent is used.
+    Bases of equal singular values have none: nan, and a warning, where their cotangent couples
+    them.  That of ``u @ vh`` does not.
     Source: Townsend (2016), *Differentiating the singular value decomposition*.
     """
     if not compute_uv:
@@ -537,24 +545,40 @@ def svd(y_bar, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
     if full_matrices and (tall or wide):
         return FULL_MATRICES
     u, s, vh = y
-    eye = np.eye(np.shape(s)[-1], dtype=bool)
-    gap = gaps(s * s, eye)
-    inner = np.zeros_like(gap) if s_bar is None else s_bar[..., None] * eye
-    outside = None
+    left = None if u_bar is None else adjoined(u) @ u_bar
+    right = None if vh_bar is None else vh @ adjoined(vh_bar)
+    inner = of_turns(left, right, u_bar, vh_bar, s, s_bar)
+    if s_bar is not None:
+        inner = inner + s_bar[..., None] * np.eye(np.shape(s)[-1], dtype=bool)
     if may_be_complex(a):
         inner = inner + of_phases(u, s, vh, u_bar, vh_bar)
-    if u_bar is not None:
-        turn = adjoined(u) @ u_bar
-        inner = inner + gap * (turn - adjoined(turn)) * s[..., None, :]
-        if tall:
-            outside = (u_bar - u @ turn) / s[..., None, :] @ vh
-    if vh_bar is not None:
-        turn = vh @ adjoined(vh_bar)
-        inner = inner + s[..., :, None] * (gap * (turn - adjoined(turn)))
-        if wide:
-            outside = u @ ((vh_bar - adjoined(turn) @ vh) / s[..., :, None])
+    outside = None
+    if u_bar is not None and tall:
+        outside = (u_bar - u @ left) / s[..., None, :] @ vh
+    if vh_bar is not None and wide:
+        outside = u @ ((vh_bar - adjoined(right) @ vh) / s[..., :, None])
     bar = u @ inner @ vh
     return bar if outside is None else bar + outside
+
+
+def of_turns(left, right, u_bar, vh_bar, s, s_bar):
+    """The quotients for ``left = u.T u_bar`` and ``right = vh vh_bar.T``, of which one may be None.
+
+    With ``P = left - left.T`` and ``Q = right - right.T`` it is ``(P s[j] + s[i] Q)``, divided by
+    ``s[j]**2 - s[i]**2``.  In two parts, the quotient by the gap is 0 where the cotangent is that
+    of ``u @ vh``.
+    """
+    if left is None:
+        turn, other, size, bars = right, -right, largest(right), adjoined(vh_bar)
+    elif right is None:
+        turn, other, size, bars = left, left, largest(left), u_bar
+    else:
+        turn, other, size = left + right, left - right, largest(left) + largest(right)
+        bars = np.concatenate((u_bar, adjoined(vh_bar)), -2)
+    k, k_of_sums = (turn - adjoined(turn)) / 2, (other - adjoined(other)) / 2
+    of_gaps = over_gaps(k, s, s, uncoupled(k, bars, size, s, s, s_bar))
+    no_sums = uncoupled(k_of_sums, bars, size, -s, s, s_bar)
+    return of_gaps + over_gaps(k_of_sums, -s, s, no_sums)
 
 
 def of_phases(u, s, vh, u_bar, vh_bar):

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from srcad.rules.conjugates import ORDER, conj, may_be_complex, real_part
+from srcad.rules.gaps import over_gaps
 from srcad.rules.linalg import (
     FULL_MATRICES,
     adjoined,
     cofactors,
-    gaps,
     half_triangle,
     lower_inverse,
     triangle_of_product,
@@ -132,14 +132,16 @@ def eigh(a_dot, y, a, UPLO="L"):
     """
     w, v = y
     moved = symmetric(a_dot, UPLO) @ v
-    eye = np.eye(np.shape(a)[-1], dtype=bool)
     w_dot = real_part(np.sum(conj(v) * moved, axis=-2))
-    return w_dot, v @ (gaps(w, eye) * (adjoined(v) @ moved))
+    return w_dot, v @ over_gaps(adjoined(v) @ moved, w, w)
 
 
 @tangent_of(np.linalg.svd)
 def svd(a_dot, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
-    """Source: Townsend (2016), *Differentiating the singular value decomposition*."""
+    """The parts that turn both bases in opposite directions, and in one.
+
+    Source: Townsend (2016), *Differentiating the singular value decomposition*.
+    """
     if not compute_uv:
         u, _, vh = np.linalg.svd(a, full_matrices=False)
         return real_part(np.sum(conj(u) * (a_dot @ adjoined(vh)), axis=-2))
@@ -149,10 +151,10 @@ def svd(a_dot, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
         return FULL_MATRICES, FULL_MATRICES, FULL_MATRICES
     moved = a_dot @ adjoined(vh)
     inner = adjoined(u) @ moved
-    gap = gaps(s * s, np.eye(np.shape(s)[-1], dtype=bool))
-    right, below = inner * s[..., None, :], s[..., :, None] * inner
-    u_dot = u @ (gap * (right + adjoined(right)))
-    vh_dot = adjoined(gap * (below + adjoined(below))) @ vh
+    opposite = over_gaps((inner + adjoined(inner)) / 2, s, s)
+    alike = over_gaps((inner - adjoined(inner)) / 2, -s, s)
+    u_dot = u @ (opposite + alike)
+    vh_dot = (alike - opposite) @ vh
     if may_be_complex(a):  # of the phases, only what turns ``u @ vh`` is given
         u_dot = u_dot + u * (1j * np.imag(np.diagonal(inner, 0, -2, -1)) / s)[..., None, :]
     if tall:
@@ -160,6 +162,19 @@ def svd(a_dot, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
     if wide:
         vh_dot = vh_dot + (adjoined(u) @ a_dot - inner @ vh) / s[..., :, None]
     return u_dot, real_part(np.sum(conj(u) * moved, axis=-2)), vh_dot
+
+
+@tangent_of(over_gaps)
+def quotients(
+    k_dot, rows_dot, columns_dot, y, k, rows, columns, dropped=None, place="", exact=False
+):
+    """``y gap = k``, so ``y_dot gap = k_dot - y gap_dot``."""
+    moved = k_dot
+    if rows_dot is not None:
+        moved = added(moved, y * rows_dot[..., :, None])
+    if columns_dot is not None:
+        moved = added(moved, -y * columns_dot[..., None, :])
+    return over_gaps(moved, rows, columns, dropped, place, True)
 
 
 # ------------------------------------------------------------------------ extremes

@@ -49,7 +49,7 @@ from srcad.ir.library_operations import (
     is_ufunc_of_library,
 )
 from srcad.ir.operations import operation_of
-from srcad.rules import registry
+from srcad.rules import gaps, registry
 from srcad.startup.identifiers import module_of
 from srcad.startup.records import dataclass, field
 from srcad.types.join import join
@@ -240,6 +240,14 @@ _BY_FUNCTION: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
 }
 
 
+def _place(where: Location) -> tuple[str, Const]:
+    """Return the argument that names a place of the user's in a warning."""
+    name = where.file.replace("\\", "/").rpartition("/")[2]
+    place = f"{name}:{where.line}"
+    gaps.FILES[place] = where.file
+    return "place", Const(place)
+
+
 @dataclass(eq=False)
 class Builder(Constructors["Arg", "Value"]):
     """Collects the ops of one block; `where` and `half` are stamped on every new op."""
@@ -260,6 +268,8 @@ class Builder(Constructors["Arg", "Value"]):
     ) -> Value:
         """Append ``target(*args, **kwargs)`` and return its result, which may be given."""
         kwargs = tuple(kwargs)
+        if target is gaps.over_gaps and len(args) < 5 and self.where is not None:
+            kwargs = (*kwargs, *(() if dict(kwargs).get("place") else (_place(self.where),)))
         if result is None and type is None:
             type = (
                 _routine_type(target)

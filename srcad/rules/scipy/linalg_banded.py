@@ -10,7 +10,7 @@ from scipy import linalg
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable, tangent
-from srcad.rules.linalg import gaps
+from srcad.rules.linalg import of_turn
 from srcad.rules.row import NoPartial, Result
 from srcad.rules.scipy.linalg_special import (
     band_of_product,
@@ -18,6 +18,7 @@ from srcad.rules.scipy.linalg_special import (
     symmetric_band,
     transposed_band,
 )
+from srcad.rules.scipy.linalg_spectral import among_all, padded
 from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
 
 MAX_EV = NoPartial("its rule is for max_ev=0, which returns all eigenvalues that are selected")
@@ -186,7 +187,7 @@ def eig_banded(
 ):  # fmt: skip
     """The band of the cotangent by `scipy.linalg.eigh`.
 
-    Eigenvectors of equal eigenvalues have none: nan where their cotangent is used.
+    Eigenvectors of equal eigenvalues have none: nan, and a warning, where they are coupled.
     """
     if overwrite_a_band:
         return OVERWRITES
@@ -205,22 +206,17 @@ def eig_banded(
     w_bar, v_bar = y_bar
     if v_bar is None:
         return symmetric_cotangent(v * w_bar, v, a_band, lower)
-    if select in (0, "a", "all"):
-        inner = gaps(w, np.eye(np.shape(v)[0], dtype=bool)) * (v.T @ v_bar)
-        left = v @ inner
-    else:
+    if select not in (0, "a", "all"):
         all_w, all_v = linalg.eig_banded(a_band, lower=lower)
         first = first_selected(all_w, select, select_range)
-        left = all_v @ (gaps_of_some(all_w, w, first) * (all_v.T @ v_bar))
+        last = first + np.shape(w)[0]
+        v, v_bar = among_all(v, v_bar, all_v, first, last)
+        w_bar = None if w_bar is None else padded(w_bar, all_w, first, last)
+        w = all_w
+    left = v @ of_turn(v.T @ v_bar, v_bar, w, w_bar)
     if w_bar is not None:
         left = left + v * w_bar
     return symmetric_cotangent(left, v, a_band, lower)
-
-
-def gaps_of_some(all_w, w, first):
-    """``1 / (w[j] - all_w[i])``, and 0 where both are the same eigenvalue."""
-    eye = np.eye(np.shape(all_w)[0], dtype=bool)[:, first : first + np.shape(w)[0]]
-    return np.where(eye, 0.0, 1 / (w - all_w[:, None] + eye))
 
 
 @nondifferentiable

@@ -12,7 +12,7 @@ from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.linalg import (
     adjoined,
-    gaps,
+    of_turn,
     pinv_cotangent,
     qr_cotangent,
     scaled,
@@ -162,7 +162,7 @@ def eigh(
 ):  # fmt: skip
     """Of both matrices the triangle that SciPy reads has a derivative.
 
-    Eigenvectors of equal eigenvalues have none: nan where their cotangent is used.
+    Eigenvectors of equal eigenvalues have none: nan, and a warning, where they are coupled.
     """
     if overwrite_a or overwrite_b:
         return OVERWRITES, OVERWRITES
@@ -213,26 +213,39 @@ def eigenvalues(w_bar, w, a, b, lower, subset):
 def of_some(w_bar, v_bar, w, v, a, lower, subset):
     """The cotangent for those of some eigenvectors, which needs all of them.
 
-    A vector changes by the others divided by the gaps; the signs of these do not matter.
+    The signs of the others do not matter.
     """
     if may_be_complex(a):
         return REAL_ONLY
     first, last = subset[0], subset[1]
     all_w, all_v = linalg.eigh(a, lower=lower)
-    eye = np.eye(np.shape(a)[-1], dtype=bool)[:, first : last + 1]
-    inner = (1 / (w[..., None, :] - all_w[..., :, None] + eye) - eye) * (adjoined(all_v) @ v_bar)
-    inner = np.where(eye, 0.0, inner)
-    bar = all_v @ inner @ adjoined(v)
+    vectors, bars = among_all(v, v_bar, all_v, first, last + 1)
+    values_bar = None if w_bar is None else padded(w_bar, all_w, first, last + 1)
+    inner = of_turn(adjoined(vectors) @ bars, bars, all_w, values_bar)
+    bar = vectors @ inner @ adjoined(vectors)
     if w_bar is not None:
         bar = bar + v @ scaled(w_bar, adjoined(v))
     return triangle(bar, "L" if lower else "U")
+
+
+def among_all(v, v_bar, all_v, start, stop):
+    """All vectors, with the selected ones in their places, and the cotangents of all."""
+    vectors = np.concatenate((all_v[..., :start], v, all_v[..., stop:]), -1)
+    return vectors, padded(v_bar, all_v, start, stop)
+
+
+def padded(bar, whole, start, stop):
+    """The cotangent of all values or vectors for that of those selected."""
+    before, behind = np.zeros_like(whole[..., :start]), np.zeros_like(whole[..., stop:])
+    return np.concatenate((before, bar, behind), -1)
 
 
 def of_pair(w_bar, v_bar, w, v, a, uplo):
     """The cotangents where ``a v = b v w`` and ``v.T b v = 1``.
 
     With ``moved = v.T da v - v.T db v w``: ``dw`` is its diagonal, and ``dv = v (moved / gaps -
-    diagonal(v.T db v) / 2)``.
+    diagonal(v.T db v) / 2)``.  Both cotangents are symmetric: the part of ``v.T v_bar`` that is, is
+    that of the lengths and angles, which `b` alone changes.
     """
     if may_be_complex(v):
         return REAL_ONLY, REAL_ONLY
@@ -242,10 +255,10 @@ def of_pair(w_bar, v_bar, w, v, a, uplo):
         return triangle(a_bar, uplo), triangle(b_bar, uplo)
     eye = np.eye(np.shape(a)[-1], dtype=bool)
     turn = adjoined(v) @ v_bar
-    inner = gaps(w, eye) * turn
+    inner = of_turn(turn, v_bar, w, w_bar)
     if w_bar is not None:
         inner = inner + w_bar[..., None] * eye
-    of_b = inner * w[..., None, :] + turn * eye / 2
+    of_b = inner * (w[..., None, :] + w[..., :, None]) / 2 + (turn + adjoined(turn)) / 4
     a_bar = triangle(v @ inner @ adjoined(v), uplo)
     return a_bar, triangle(-v @ of_b @ adjoined(v), uplo)
 

@@ -5,11 +5,17 @@ from scipy import linalg
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
-from srcad.rules.linalg import gaps
+from srcad.rules.linalg import adjoined, of_turns
 from srcad.rules.row import NoPartial, Result
 from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
 from srcad.runtime import checked_basis
 
+LEFT_OF_TALL = NoPartial(
+    "of a matrix with more rows than columns p is singular on the left: pass side='right'"
+)
+RIGHT_OF_WIDE = NoPartial(
+    "of a matrix with more columns than rows p is singular on the right: pass side='left'"
+)
 WIDE = NoPartial("its rule is for matrices that have no more columns than rows")
 
 
@@ -42,6 +48,66 @@ def orthogonal_procrustes(y_bar, y, A, B, check_finite=True):
     return B @ bar.T, A @ bar
 
 
+@adjoint(
+    linalg.polar, result=Result(2),
+    samples=lambda f, m, square: [
+        f(m.T), f(square(3)), f(m, "left"), f(square(3), side="left")],
+)  # fmt: skip
+def polar(y_bar, y, a, side="right"):
+    """With ``a = u p``, ``p = (a.T a)**0.5``: solutions of ``p x + x p = k``, at equal values too.
+
+    The factors `u` of a matrix of which the rank is not full, and `p`, are not smooth: nan.
+    """
+    if np.ndim(a) > 2:
+        return STACK
+    u_bar, p_bar = y_bar
+    if side == "left":
+        if np.shape(a)[0] > np.shape(a)[1]:
+            return LEFT_OF_TALL
+        of_u = None if u_bar is None else adjoined(u_bar)
+        return adjoined(of_polar(of_u, p_bar, adjoined(y[0]), y[1], adjoined(a)))
+    if np.shape(a)[0] < np.shape(a)[1]:
+        return RIGHT_OF_WIDE
+    return of_polar(u_bar, p_bar, y[0], y[1], a)
+
+
+def of_polar(u_bar, p_bar, u, p, a):
+    """Source: Higham (2008), *Functions of matrices*, section 8.1."""
+    bar = None
+    if u_bar is not None:
+        turn = adjoined(u) @ u_bar
+        bar = u @ over_sums(turn - adjoined(turn), p)
+        if np.shape(a)[0] > np.shape(a)[1]:
+            bar = bar + adjoined(np.linalg.solve(p, adjoined(u_bar - u @ turn)))
+    if p_bar is None:
+        return bar
+    of_p = a @ over_sums(p_bar + adjoined(p_bar), p)
+    return of_p if bar is None else bar + of_p
+
+
+def over_sums(k, p):
+    """The solution of ``p x + x p = k`` for a symmetric `p` without negative eigenvalues.
+
+    Where a sum of eigenvalues is 0 up to rounding it is 0 if so is the right-hand side, or nan.
+    """
+    w, v = np.linalg.eigh(p)
+    sums = w[:, None] + w
+    eps = np.finfo(w.dtype).eps
+    is_zero = sums <= max(1e-9, 100 * eps) * np.max(w, initial=0.0)
+    inner = adjoined(v) @ k @ v
+    is_small = np.abs(inner) <= 64 * np.size(w) * eps * np.max(np.abs(k), initial=0.0)
+    quotient = inner / np.where(is_zero, 1.0, sums)
+    found = np.where(is_zero, np.where(is_small, 0.0, np.nan), quotient)
+    return (v @ found @ adjoined(v)).astype(k.dtype)
+
+
+@adjoint(over_sums, active=("k", "p"), samples=())
+def solution(y_bar, y, k, p):
+    """``p x_dot + x_dot p = k_dot - p_dot x - x p_dot``."""
+    bar = over_sums(y_bar, p)
+    return bar, -(bar @ adjoined(y) + adjoined(y) @ bar)
+
+
 @adjoint(linalg.orth, samples=lambda f, m, array: [f(m.T), f(array(3, 5)), f(m.T, 1e-9)])
 def orth(y_bar, y, A, rcond=None):
     """The left singular vectors, at matrices with a rank that does not change nearby.
@@ -56,7 +122,7 @@ def orth(y_bar, y, A, rcond=None):
     _, s, vt = linalg.svd(A, full_matrices=False)
     s, vt = s[:rank], vt[:rank]
     turn = y.T @ y_bar
-    inner = gaps(s * s, np.eye(rank, dtype=bool)) * (turn - turn.T) * s
+    inner = of_turns(turn, None, y_bar, None, s, None)
     return (y @ inner + (y_bar - y @ turn) / s) @ vt
 
 
