@@ -312,7 +312,10 @@ class NotCompiledError(SrcadError):
 
 # ----------------------------------------------------------------------------- warnings
 class NoDerivativeWarning(UserWarning):
-    """A gradient that is zero whatever the argument is: all that is made of it are steps."""
+    """A gradient that is zero, as all that is made of the argument are steps, or that is nan.
+
+    It is nan where it couples eigenvectors or singular vectors of equal values.
+    """
 
 
 class BackendWarning(UserWarning):

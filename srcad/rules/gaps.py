@@ -7,6 +7,7 @@ certainly does not couple both vectors, and nan with a warning otherwise.
 """
 
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,13 @@ from srcad.rules.declare import adjoint, nondifferentiable
 
 # The files of places such as "model.py:3", with their folders.
 FILES: dict[str, str] = {}
+
+# The functions that return eigenvalues or singular values, and which result these are.
+VALUES: dict[Any, int] = {
+    **dict.fromkeys((np.linalg.eigh, np.linalg.eigvalsh, np.linalg.eig, np.linalg.eigvals), 0),
+    np.linalg.svd: 1,
+    np.linalg.svdvals: 0,
+}
 
 
 def between(rows, columns):

@@ -10,9 +10,11 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.arguments import arguments, differentiable_arguments, rule_of
 from srcad.errors import MissingRuleError, SrcadError, UnsupportedSyntaxError, UnsupportedTypeError
+from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Routine, Value, conjugate
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Routine, Value, conjugate, walk
 from srcad.ir.inference.builder import Builder, atom_type
+from srcad.rules.gaps import VALUES
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import AlwaysRaisesError, Rule
 from srcad.startup.records import dataclass
@@ -420,7 +422,7 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
     operands = {
         k: lifted_operand(scope, op, a) if k in lifted else a for k, a in arguments(op).items()
     }
-    y_bar = seed_of(op.result, bars)
+    y_bar = seed_of(op.result, with_values(scope, op, bars))
     operands = rows_taking_part(scope, op, y_bar, operands)
     operands, result = reduced_with_ones(scope, op, rule, y_bar, operands)
     leading = leading_of(scope, op, rule, y_bar, result)
@@ -431,6 +433,45 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
                 entry = Check(scope, op, rule, place).entry(arg, entry)
             entry = entries_stay_zero(scope, op, rule, y_bar, entry)
             contribute_structure(scope, arg, entry)
+
+
+def with_values(scope: ReverseScope, op: Call, bars: dict[Path, Atom]) -> dict[Path, Atom]:
+    """Return the cotangents of a decomposition, that of its values as zeros if others are used.
+
+    The rule takes values without a cotangent as unused: then vectors of equal values are those of a
+    projector, and otherwise perhaps of a function of the matrix.
+    """
+    place = _place_of_values(op)
+    if place is None or not isinstance(op.result.type, TupleOf) or (place,) in bars:
+        return bars
+    calls = [call for call in walk(scope.sweep.primal.block) if isinstance(call, Call)]
+    of_values = {
+        call.result: found
+        for call in calls
+        if (found := _place_of_values(call)) is not None
+        and call is not op
+        and scope.sweep.facts.active(call.result) is not False
+    }
+    if not any(_reads_values(call, of_values) for call in calls):
+        return bars
+    return {**bars, (place,): scope.zeros(op.result, (place,))}
+
+
+def _place_of_values(op: Call) -> int | None:
+    """Return which result of a call are eigenvalues or singular values; None if none is."""
+    try:
+        return VALUES.get(op.target)
+    except TypeError:
+        return None
+
+
+def _reads_values(call: Call, of_values: dict[Value, int]) -> bool:
+    """Return True if a call reads the values of a decomposition, or all of its results."""
+    if call.target in (primitives.item, operator.getitem) and len(call.args) == 2:
+        holder, key = call.args
+        if isinstance(holder, Value) and isinstance(holder.type, TupleOf):
+            return holder in of_values and key == Const(of_values[holder])
+    return any(value in of_values for value in call.operands)
 
 
 def leading_of(

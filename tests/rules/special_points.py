@@ -42,10 +42,35 @@ srcad follows one policy:
 * A mask is a strong zero: what `np.where`, a branch or `np.clip` cuts off stays 0, also if the
   derivative on the side that is cut off is infinite or nan.
 * An infinite slope is inf, and never an exception that the function itself did not raise.
+* Eigenvectors and singular vectors of equal values have no derivative: what couples them is nan,
+  with a warning. [Below](#equal-eigenvalues-and-singular-values) is what that means.
 * The gradient of a real function of complex numbers is `df/dRe + i df/dIm`. JAX and autograd return
   its conjugate.
 
 Written by `python -m tests.rules.special_points`.
+"""
+
+FOOT = """## Equal eigenvalues and singular values
+
+Vectors of equal values are no function of the matrix, and at a gap of rounding size their
+derivative has no digits. A gap counts as none if it is at most 1e-9 times the largest value (for
+float32: 1.2e-5). Values alone are not concerned: `np.sum(w**2)` has its derivative everywhere.
+
+* A derivative that does not couple two such vectors is right, also at exactly equal values:
+  projectors onto all of them (`v[:, :k] @ v[:, :k].T`, a density matrix), vectors of other values,
+  and `u @ vt` of a singular value decomposition (the nearest rotation).
+* Anything else is nan, and a `NoDerivativeWarning` names the line of `eigh` or `svd`. A function of
+  the matrix that is written as `(v * f(w)) @ v.T` has a derivative, but its rule would have to
+  divide rounding errors. Call `scipy.linalg.expm`, `sqrtm`, `logm` or `polar`, whose derivatives
+  are exact.
+* Forward mode, and second derivatives, do not know what is done with the vectors: they are nan, and
+  warn, at equal values. So are those of unused vectors, which may warn without need.
+
+A coupling of rounding size is taken as 0 if no eigenvalues (singular values) of a decomposition in
+the same function are used. So levels that the function computes from the vectors, such as
+`np.diag(v.T @ a @ v)`, or in another function, are not noticed: at equal levels the derivative of
+`(v * f(levels)) @ v.T` is then without the term of the gap, and wrong. Take the levels that `eigh`
+returns.
 """
 
 
@@ -262,7 +287,7 @@ def page(systems: dict[str, str]) -> str:
                 answers = (answer(system, point).replace("|", "\\|") for system in systems)
                 lines.append(f"| `{point.program}` | {point.place} | {' | '.join(answers)} |")
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join([*lines, FOOT])
 
 
 def column(text: str, system: str) -> dict[tuple[str, str], str]:

@@ -10,6 +10,7 @@ from scipy import linalg
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable, tangent
+from srcad.rules.gaps import VALUES
 from srcad.rules.linalg import of_turn
 from srcad.rules.row import NoPartial, Result
 from srcad.rules.scipy.linalg_special import (
@@ -20,6 +21,8 @@ from srcad.rules.scipy.linalg_special import (
 )
 from srcad.rules.scipy.linalg_spectral import among_all, padded
 from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
+
+VALUES.update(dict.fromkeys((linalg.eig_banded, linalg.eigvals_banded), 0))
 
 MAX_EV = NoPartial("its rule is for max_ev=0, which returns all eigenvalues that are selected")
 

@@ -10,6 +10,7 @@ from srcad.rules import linalg as plain
 from srcad.rules import norm as norms
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
+from srcad.rules.gaps import VALUES
 from srcad.rules.linalg import (
     adjoined,
     of_turn,
@@ -22,6 +23,9 @@ from srcad.rules.linalg import (
 from srcad.rules.row import NoPartial, Result
 from srcad.rules.scipy import IS_BEFORE_1_18
 from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
+
+VALUES.update(dict.fromkeys((linalg.eigh, linalg.eigvalsh, linalg.eig, linalg.eigvals), 0))
+VALUES.update({linalg.svd: 1, linalg.svdvals: 0})
 
 SUBSET = NoPartial(
     "its rule is for all eigenvectors of a pair of matrices: leave out subset_by_index"
