@@ -384,8 +384,12 @@ def both_right(a):
     return np.sum(u**3) + np.sum(WEIGHTS * p @ p)
 
 
+def procrustes(a):
+    return np.sum(WEIGHTS * linalg.orthogonal_procrustes(np.eye(3), a)[0])
+
+
 POLAR = [
-    (factor, TURNED), (both_left, np.concatenate([TURNED.T, M[:, :1]], 1)),
+    (factor, TURNED), (procrustes, TURNED), (both_left, np.concatenate([TURNED.T, M[:, :1]], 1)),
     (both_right, np.concatenate([TURNED, M[:1]])), (stretch, TURNED),
 ]  # fmt: skip
 
@@ -409,8 +413,9 @@ def test_polar_factors_of_equal_stretches_have_a_second_derivative(case):
     assert second == pytest.approx(np.sum(slope(srcad.grad(f), a, v) * u), rel=1e-7)
 
 
-def test_polar_factor_without_rank_has_nan():
-    assert np.isnan(srcad.grad(factor)(np.outer([1.0, 2.0, 3.0], [0.5, 1.0, -1.0]))).all()
+@pytest.mark.parametrize("f", [factor, procrustes])
+def test_polar_factor_without_rank_has_nan(f):
+    assert np.isnan(srcad.grad(f)(np.outer([1.0, 2.0, 3.0], [0.5, 1.0, -1.0]))).all()
 
 
 # ------------------------------------------------------------------------ other modes, higher order

@@ -25,12 +25,7 @@ WIDE = NoPartial("its rule is for matrices that have no more columns than rows")
     samples=lambda f, array: [f(array(4, 3), array(4, 3)), f(array(2, 2), array(2, 2))],
 )
 def orthogonal_procrustes(y_bar, y, A, B, check_finite=True):
-    """With ``A.T B = u s vt`` the results are ``R = u vt`` and the sum of `s`.
-
-    With ``P = u.T d(A.T B) v``, ``u.T dR v`` is ``(P - P.T) / (s[i] + s[j])``.
-    Source: Giles (2008), *Collected matrix derivative results for forward and reverse mode
-    algorithmic differentiation*, section 2.
-    """
+    """The results are the orthogonal factor `R` of ``A.T B``, and the trace of the other factor."""
     if np.ndim(A) > 2 or np.ndim(B) > 2:
         return STACK, STACK
     if may_be_complex(y[0]):
@@ -39,10 +34,8 @@ def orthogonal_procrustes(y_bar, y, A, B, check_finite=True):
     if R_bar is None:
         bar = scale_bar * y[0]
         return B @ bar.T, A @ bar
-    u, s, vt = np.linalg.svd(A.T @ B)
-    turn = u.T @ R_bar @ vt.T
-    sums = s[:, None] + s + np.eye(np.size(s), dtype=s.dtype)
-    bar = u @ ((turn - turn.T) / sums) @ vt
+    product = A.T @ B
+    bar = of_polar(R_bar, None, y[0], y[0].T @ product, product)
     if scale_bar is not None:
         bar = bar + scale_bar * y[0]
     return B @ bar.T, A @ bar
