@@ -33,6 +33,11 @@ def between(rows, columns):
     return gap, np.abs(gap) <= max(1e-9, 100 * np.finfo(gap.dtype).eps) * largest
 
 
+def is_diagonal(flags):
+    """Return True if no flag off the diagonal is set."""
+    return np.count_nonzero(flags) == np.count_nonzero(np.diagonal(flags, 0, -2, -1))
+
+
 def over_gaps(k, rows, columns, dropped=None, place="", exact=False):
     """``k[i, j] / (columns[j] - rows[i])``, and 0 on the diagonal and where pairs are `dropped`.
 
@@ -40,15 +45,17 @@ def over_gaps(k, rows, columns, dropped=None, place="", exact=False):
     entry that is exactly 0 stays 0 unless its gap is 0, too; if `exact`, of dropped ones only that.
     """
     gap, is_close = between(rows, columns)
+    eye = np.eye(np.shape(k)[-1], dtype=bool)
+    if is_diagonal(is_close):
+        return np.where(eye, 0.0, k / (gap + eye))
     is_zero = True if dropped is None else dropped
     if dropped is None or exact:
         is_zero = (k == 0) & (gap != 0) & is_zero
-    is_diagonal = np.eye(np.shape(k)[-1], dtype=bool)
-    is_zero = is_diagonal | (is_close & is_zero)
+    is_zero = eye | (is_close & is_zero)
     unknown = is_close & np.logical_not(is_zero)
     if np.any(unknown & np.isfinite(k)):
         warn_of_equal_values(place)
-    quotient = k / np.where(is_close | is_diagonal, 1.0, gap)
+    quotient = k / np.where(is_close | eye, 1.0, gap)
     found = np.where(is_zero, 0.0, np.where(unknown, np.nan, quotient))
     return found.astype(np.result_type(k, gap))
 
@@ -76,21 +83,21 @@ def quotients(y_bar, y, k, rows, columns, dropped=None, place="", exact=False):
     return k_bar, -np.sum(gap_bar, axis=-1), np.sum(gap_bar, axis=-2)
 
 
-def uncoupled(k, v_bar, size, rows, columns, values_bar=None):
+def uncoupled(k, rows, columns, values_bar, turn, v_bar, other=None, other_bar=None):
     """The pairs without a gap that a cotangent does not couple.
 
     Parameters
     ----------
     k
         The numerators.
-    v_bar
-        The cotangents of the vectors, one a column.
-    size
-        The largest of the numbers that `k` is a difference of.
     rows, columns
         The values, with another sign where the quotient is by their sum.
     values_bar
         The cotangent of the values, or None if the function does not use them.
+    turn, v_bar
+        The matrix of which `k` is a difference, and the cotangents of the vectors, one a column.
+    other, other_bar
+        Those of a second basis.
 
     Notes
     -----
@@ -98,7 +105,11 @@ def uncoupled(k, v_bar, size, rows, columns, values_bar=None):
     the gap.  The function ``f(w)`` of a matrix has no cotangent of the vectors where f is 0.
     """
     gap, is_close = between(rows, columns)
-    used = np.any(v_bar != 0, axis=-2)
+    if is_diagonal(is_close):
+        return is_close
+    used, size = np.any(v_bar != 0, axis=-2), largest(turn)
+    if other is not None:
+        used, size = used | np.any(other_bar != 0, axis=-2), size + largest(other)
     first, second = used[..., :, None], used[..., None, :]
     is_unused = np.logical_not(first | second)
     if values_bar is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, linear
-from srcad.rules.gaps import largest, over_gaps, uncoupled
+from srcad.rules.gaps import over_gaps, uncoupled
 from srcad.rules.row import NoPartial, Result
 from srcad.rules.running import others
 from srcad.runtime import checked_phase, unbroadcast
@@ -418,7 +418,7 @@ def of_turn(turn, v_bar, w, w_bar):
     Turns of orthonormal vectors are antisymmetric, so that only that part of `turn` counts.
     """
     k = (turn - adjoined(turn)) / 2
-    return over_gaps(k, w, w, uncoupled(k, v_bar, largest(turn), w, w, w_bar))
+    return over_gaps(k, w, w, uncoupled(k, w, w, w_bar, turn, v_bar))
 
 
 @adjoint(
@@ -505,7 +505,7 @@ def eig(y_bar, y, a):
         turn = checked_phase(turn, np.imag(np.diagonal(turn, 0, -2, -1)))
         along = np.real(np.diagonal(turn, 0, -2, -1))
         k = turn - adjoined(v) @ v * along[..., None, :]
-        dropped = uncoupled(k, v_bar, largest(turn), conj(w), conj(w), w_bar)
+        dropped = uncoupled(k, conj(w), conj(w), w_bar, turn, v_bar)
         middle = over_gaps(k, conj(w), conj(w), dropped)
         if w_bar is not None:
             middle = middle + w_bar[..., None] * eye
@@ -569,16 +569,19 @@ def of_turns(left, right, u_bar, vh_bar, s, s_bar):
     of ``u @ vh``.
     """
     if left is None:
-        turn, other, size, bars = right, -right, largest(right), adjoined(vh_bar)
-    elif right is None:
-        turn, other, size, bars = left, left, largest(left), u_bar
-    else:
-        turn, other, size = left + right, left - right, largest(left) + largest(right)
-        bars = np.concatenate((u_bar, adjoined(vh_bar)), -2)
-    k, k_of_sums = (turn - adjoined(turn)) / 2, (other - adjoined(other)) / 2
-    of_gaps = over_gaps(k, s, s, uncoupled(k, bars, size, s, s, s_bar))
-    no_sums = uncoupled(k_of_sums, bars, size, -s, s, s_bar)
-    return of_gaps + over_gaps(k_of_sums, -s, s, no_sums)
+        return of_parts(right, -right, s, s_bar, right, adjoined(vh_bar), None, None)
+    if right is None:
+        return of_parts(left, left, s, s_bar, left, u_bar, None, None)
+    both, apart = left + right, left - right
+    return of_parts(both, apart, s, s_bar, left, u_bar, right, adjoined(vh_bar))
+
+
+def of_parts(both, apart, s, s_bar, left, u_bar, right, v_bar):
+    """The quotients by differences and by sums of singular values."""
+    k, k_of_sums = (both - adjoined(both)) / 2, (apart - adjoined(apart)) / 2
+    no_gaps = uncoupled(k, s, s, s_bar, left, u_bar, right, v_bar)
+    no_sums = uncoupled(k_of_sums, -s, s, s_bar, left, u_bar, right, v_bar)
+    return over_gaps(k, s, s, no_gaps) + over_gaps(k_of_sums, -s, s, no_sums)
 
 
 def of_phases(u, s, vh, u_bar, vh_bar):
