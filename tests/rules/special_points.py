@@ -64,7 +64,8 @@ float32: 1.2e-5). Values alone are not concerned: `np.sum(w**2)` has its derivat
   divide rounding errors. Call `scipy.linalg.expm`, `sqrtm`, `logm` or `polar`, whose derivatives
   are exact.
 * Forward mode, and second derivatives, do not know what is done with the vectors: they are nan, and
-  warn, at equal values. So are those of unused vectors, which may warn without need.
+  warn, at equal values, also of vectors that are not used. So are second derivatives of `eigvalsh`,
+  `svdvals` and `np.linalg.norm(x, 2)`, whose rules compute vectors.
 
 A coupling of rounding size is taken as 0 if no eigenvalues (singular values) of a decomposition in
 the same function are used. So levels that the function computes from the vectors, such as
