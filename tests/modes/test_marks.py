@@ -270,3 +270,52 @@ def test_generated_code_shows_hook_call():
     text = srcad.grad(f).specialize(2.0) and srcad.grad(f).source
     assert "    # y = hook(x * x, see)  (test_marks.py:" in text
     assert "through_hook(see, 3.0)" in text
+
+
+# ------------------------------------------------------------- defaults of local functions
+def hook_in_loop(x):
+    total = 0.0
+    for k in range(3):
+        y = srcad.hook(x * (k + 1), lambda g, k=k: g * (k + 1))
+        total = total + np.sum(y)
+    return total
+
+
+def hook_in_comprehension(x):
+    return sum([np.sum(srcad.hook(x * k, lambda g, *, k=k: g * k)) for k in range(1, 4)])
+
+
+def hook_with_default_from_before(x):
+    k = 14.0
+    scale = lambda g, by=k: g * by
+    k = 1.0
+    return np.sum(srcad.hook(x, scale)) * k
+
+
+def hook_defined_with_def(x):
+    total = 0.0
+    for k in (1.0, 2.0, 3.0):
+
+        def scaled(g, default_0, k=k, *, again=k * 1.0):
+            return g * k * again
+
+        total = total + np.sum(srcad.hook(x, lambda g, f=scaled, k=k: f(g, 0)))
+    return total
+
+
+@pytest.mark.parametrize(
+    "f",
+    [hook_in_loop, hook_in_comprehension, hook_with_default_from_before, hook_defined_with_def],
+)
+def test_hook_with_default_reads_value_of_definition(f):
+    np.testing.assert_array_equal(srcad.grad(f)(np.ones(2)), [14.0, 14.0])
+
+
+def test_key_with_default_reads_value_of_definition():
+    def f(x):
+        sign = -1
+        order = sorted([2, 0, 1], key=lambda k, sign=sign: sign * k)
+        sign = 1
+        return x[order[0]] * sign
+
+    np.testing.assert_array_equal(srcad.grad(f)(np.arange(3.0)), [0.0, 0.0, 1.0])

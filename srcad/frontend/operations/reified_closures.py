@@ -2,12 +2,14 @@
 
 A lambda that is handed to code which runs as it stands (a key for ``sorted``) is compiled from the
 user's own syntax tree, inside a factory whose parameters are the names that it reads of its
-surroundings; the call of the factory is an op like any other.
+surroundings, and its defaults; the call of the factory is an op like any other.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
+import itertools
 from typing import Any
 
 from srcad import errors
@@ -48,7 +50,7 @@ def runtime_function(state: Machine, box: FunctionValue) -> Value:
                 "or write the steps of the solver out, as a loop in Python",
             ),
         )
-    return _made(state, box, surroundings)
+    return _made(state, box, surroundings, _defaults(box))
 
 
 def reads_active(state: Machine, box: AbstractValue) -> bool:
@@ -61,7 +63,7 @@ def reads_active(state: Machine, box: AbstractValue) -> bool:
         return any(reads_active(state, item) for item in box.items)
     if not isinstance(box, FunctionValue):
         return False
-    return state.is_active(*_free_variables(state, box).values(), *box.defaults)
+    return state.is_active(*_free_variables(state, box).values(), *_defaults(box))
 
 
 def stopped_function(state: Machine, box: FunctionValue) -> Atom:
@@ -69,21 +71,34 @@ def stopped_function(state: Machine, box: FunctionValue) -> Atom:
 
     Made once if it reads nothing.
     """
-    surroundings = _free_variables(state, box)
-    if not surroundings and not box.defaults and not any(box.kw_defaults):
+    surroundings, defaults = _free_variables(state, box), _defaults(box)
+    if not surroundings and not defaults:
         function = _factory(box, ())()
         if isinstance(box.node, ast.FunctionDef):
             made_of(function, box.node)
         return Const(function)
     return _made(
-        state, box, {name: constant_of(state, read) for name, read in surroundings.items()}
+        state,
+        box,
+        {name: constant_of(state, read) for name, read in surroundings.items()},
+        [constant_of(state, default) for default in defaults],
     )
 
 
-def _made(state: Machine, box: FunctionValue, surroundings: dict[str, AbstractValue]) -> Value:
+def _made(
+    state: Machine,
+    box: FunctionValue,
+    surroundings: dict[str, AbstractValue],
+    defaults: list[AbstractValue],
+) -> Value:
     factory = _factory(box, tuple(surroundings))
-    values = [state.atom(b) for b in surroundings.values()]
+    values = [state.atom(b) for b in (*surroundings.values(), *defaults)]
     return state.apply(Const(factory), *values, effect=True, type=Opaque())
+
+
+def _defaults(box: FunctionValue) -> list[AbstractValue]:
+    """Return the defaults of a local function, values from when it was defined."""
+    return [*box.defaults, *(default for default in box.kw_defaults if default is not None)]
 
 
 def _free_variables(state: Machine, box: FunctionValue) -> dict[str, AbstractValue]:
@@ -113,12 +128,15 @@ def _read(state: Machine, outer: Frame, name: str) -> AbstractValue | None:
 
 
 def _factory(box: FunctionValue, names: tuple[str, ...]) -> Any:
-    """Return a function of the surroundings that returns the local function."""
-    arguments = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
-    if isinstance(box.node, ast.Lambda):
-        body: list[ast.stmt] = [ast.Return(box.node)]
+    """Return a function of the surroundings and of the defaults that returns the local function."""
+    node = copy.copy(box.node)
+    node.args, defaults = _with_named_defaults(node.args, {*names, *bound_names(node)})
+    parameters = [ast.arg(n) for n in (*names, *defaults)]
+    arguments = ast.arguments([], parameters, None, [], [], None, [])
+    if isinstance(node, ast.Lambda):
+        body: list[ast.stmt] = [ast.Return(node)]
     else:
-        body = [box.node, ast.Return(ast.Name(box.node.name, ast.Load()))]
+        body = [node, ast.Return(ast.Name(node.name, ast.Load()))]
     made = ast.FunctionDef("factory", arguments, body, [])
     if "type_params" in made._fields:
         setattr(made, "type_params", [])  # noqa: B010 - a field since Python 3.12
@@ -128,3 +146,17 @@ def _factory(box: FunctionValue, names: tuple[str, ...]) -> Any:
     exec(compile(tree, file, "exec"), box.frame.globals, space)
     made_of(space["factory"], made)
     return space["factory"]
+
+
+def _with_named_defaults(
+    given: ast.arguments, taken: set[str]
+) -> tuple[ast.arguments, tuple[str, ...]]:
+    """Return the parameters with a free name in the place of each default, and these names."""
+    made = copy.copy(given)
+    count = len(given.defaults) + sum(default is not None for default in given.kw_defaults)
+    free = (name for k in itertools.count() if (name := f"default_{k}") not in taken)
+    names = tuple(itertools.islice(free, count))
+    reads = iter([ast.Name(name, ast.Load()) for name in names])
+    made.defaults = [next(reads) for _ in given.defaults]
+    made.kw_defaults = [None if default is None else next(reads) for default in given.kw_defaults]
+    return made, names
