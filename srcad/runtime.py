@@ -18,6 +18,7 @@ from srcad.errors import (
     RuleError,
     SeedError,
     UnsupportedTypeError,
+    WrtError,
     no_result,
     one_number,
     real_number,
@@ -269,6 +270,23 @@ def deep_copy(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple.__new__(type(x), [deep_copy(item) for item in x])
     return x.copy() if isinstance(x, np.ndarray) else x
+
+
+def list_part(items: Any, k: int, wanted: str) -> Any:
+    """Return an item of a list of gradients, one for each item of the argument.
+
+    Raises
+    ------
+    WrtError
+        The list is shorter.  `wanted` is how the user named the part.
+    """
+    if -len(items) <= k < len(items):
+        return items[k]
+    raise WrtError(
+        f"wrt={wanted!r}: {wanted.rpartition('[')[0]!r} has no such part",
+        why=f"it is a list of {len(items)}.",
+        help="name parts as the function reads them:  wrt='params.W', wrt='layers[0].b'",
+    )
 
 
 def copy_in_order_of(g: Any, x: Any) -> Any:

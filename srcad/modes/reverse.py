@@ -35,7 +35,7 @@ from srcad.transforms.silent import is_repeatable, silenced
 from srcad.transforms.vjp import vjp
 from srcad.types import objects
 from srcad.types.numeric import Numeric
-from srcad.types.structures import OPAQUE, TEXT, Fixed, Opaque, TupleOf, Type, numbers_in
+from srcad.types.structures import OPAQUE, TEXT, Fixed, ListOf, Opaque, TupleOf, Type, numbers_in
 
 ONE = Const(1.0)
 
@@ -151,17 +151,25 @@ def with_gradients_of_parts(
     y, *found = function.block.results
     by_parameter = dict(zip(wrt, found, strict=True))
     builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
-    parts = [_at(builder, by_parameter[p.parameter], p.keys) for p in places]
+    parts = [_at(builder, function, by_parameter[p.parameter], p) for p in places]
     block = Block((), tuple(builder.ops), (y, *parts))
     return Function(function.name, function.params, block, function.where)
 
 
-def _at(builder: Builder, gradient: Atom, keys: Sequence[Any]) -> Atom:
-    for key in keys:
+def _at(builder: Builder, function: Function, gradient: Atom, place: WrtEntry) -> Atom:
+    for count, key in enumerate(place.keys, 1):
         part = part_of(builder.ops, gradient, key)
         if part is None:
             return Const(None)
-        gradient = _read(builder, gradient, key) if part is gradient else part
+        if part is not gradient:
+            gradient = part
+        elif isinstance(type_ := atom_type(gradient), ListOf):
+            name = function.params[place.parameter].hint or "argument"
+            steps = place.steps[: count - (place.item is not None)]
+            text = Const(spelled_steps(str(place.item or name), steps))
+            gradient = builder.call(runtime.list_part, gradient, Const(key), text, type=type_.item)
+        else:
+            gradient = _read(builder, gradient, key)
     return gradient
 
 
@@ -335,7 +343,7 @@ def _answer(function: Function, problem: Problem, *, gives_value: bool) -> Funct
         function, aux = aux_of(function)
     y, *found = function.block.results
     builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
-    gradients = [found[k] for k in problem.order]
+    gradients = _in_requested_order(builder, found, problem.order)
     single = problem.request.single
     answer = gradients[0] if single else builder.build_tuple(*gradients)
     results: tuple[Atom, ...] = (answer,)
@@ -345,6 +353,23 @@ def _answer(function: Function, problem: Problem, *, gives_value: bool) -> Funct
         results = (answer, aux)
     block = Block((), tuple(builder.ops), results)
     return Function(function.name, function.params, block, function.where)
+
+
+def _in_requested_order(
+    builder: Builder, gradients: Sequence[Atom], order: Sequence[int]
+) -> list[Atom]:
+    """Return the gradients as they are asked for; a structure that stands there twice is copied.
+
+    Arrays are copied where results are told apart.
+    """
+    answer: list[Atom] = []
+    for k in order:
+        gradient = gradients[k]
+        is_repeated = gradient in answer and isinstance(gradient, Value)
+        if is_repeated and not isinstance(atom_type(gradient), Numeric):
+            gradient = builder.call(runtime.deep_copy, gradient, type=atom_type(gradient))
+        answer.append(gradient)
+    return answer
 
 
 # ``grad``, ``value_and_grad`` and ``elementwise_grad``: gradients by one reverse pass.

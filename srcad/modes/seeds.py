@@ -16,6 +16,7 @@ from srcad.frontend.source.pickling import Pickled
 from srcad.ir.primitives import rebuilt
 from srcad.modes.calm import errors_are_ignored
 from srcad.modes.mode import Run
+from srcad.runtime import deep_copy
 from srcad.types import objects
 
 _SEED = "the seed of the pullback"
@@ -95,7 +96,11 @@ class Back(Pickled):
             raise
         count = self._count
         gradients = (found,) if count == 1 else found if count else ()
-        return tuple(gradients[k] for k in self._order)
+        if count == len(self._order):
+            return tuple(gradients)
+        first = [self._order.index(k) == place for place, k in enumerate(self._order)]
+        pairs = zip(first, self._order, strict=True)
+        return tuple(gradients[k] if is_first else deep_copy(gradients[k]) for is_first, k in pairs)
 
     def __repr__(self) -> str:
         return f"<srcad.pullback of {self._name!r}>"

@@ -135,3 +135,42 @@ def test_wrt_path_of_inner_gradient_rejected():
 
     with pytest.raises(WrtError, match="whole arguments"):
         srcad.grad(f)({"a": 2.0})
+
+
+# ------------------------------------------------------------------- the same part twice
+def scaled_sum(p, x):
+    return np.sum(p["a"] * x) * p["b"]
+
+
+@pytest.mark.parametrize("wrt", [(0, 0), (0, "p"), ("p", "x", "p")])
+def test_structure_named_twice_has_gradients_that_share_no_memory(wrt):
+    p, x = {"a": np.arange(1.0, 4.0), "b": 2.0}, np.arange(3.0)
+    expected = {"a": 2.0 * x, "b": 8.0}
+
+    for found in (
+        srcad.grad(scaled_sum, wrt=wrt)(p, x),
+        srcad.value_and_grad(scaled_sum, wrt=wrt)(p, x)[1],
+        srcad.pullback(scaled_sum, p, x, wrt=wrt)[1](1.0),
+    ):
+        first, second = found[0], found[-1]
+        np.testing.assert_array_equal(first["a"], expected["a"])
+        np.testing.assert_array_equal(second["a"], expected["a"])
+        assert first["b"] == second["b"] == expected["b"]
+        assert not np.shares_memory(first["a"], second["a"])
+
+
+def test_array_named_twice_has_gradients_that_share_no_memory():
+    first, second = srcad.pullback(np.tanh, np.zeros(2), wrt=(0, 0))[1](np.ones(2))
+
+    np.testing.assert_array_equal(first, second)
+    assert not np.shares_memory(first, second)
+
+
+@pytest.mark.parametrize("wrt", ["p['l'][2]", "p['l'][-3]"])
+def test_part_past_the_end_of_a_list_refused(wrt):
+    f = srcad.grad(lambda p, x: p["l"][0] * x, wrt=wrt)
+
+    with pytest.raises(srcad.errors.WrtError, match=r"has no such part(.|\n)*a list of 2"):
+        f({"l": [1.0, 2.0]}, 2.0)
+
+    assert f({"l": [1.0, 2.0, 4.0]}, 2.0) == (0.0 if wrt.endswith("[2]") else 2.0)
