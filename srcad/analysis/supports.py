@@ -46,14 +46,18 @@ class Support:
         self.start = start
         self.bits = bits
 
-    def __add__(self, other: Any) -> Support:
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # the array takes it entry by entry
         if other is self or not isinstance(other, Support):
             return self
         low, high = (self, other) if self.start <= other.start else (other, self)
         bits = low.bits | high.bits << (high.start - low.start)
         return low if bits == low.bits else Support(low.start, bits)
 
-    def __mul__(self, other: Any) -> Support:
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         return self + other if isinstance(other, Support) else self
 
     def __neg__(self) -> Support:

@@ -100,3 +100,28 @@ def many_records(x):
 
 def burgers_in_time(t, u):
     return burgers(u, 0.01)
+
+
+# ------------------------------------------------------------ a number times a constant array
+WEIGHTS = np.array([1.0, -2.0, 4.0])
+
+
+class Basis:
+    """A constant in an object."""
+
+    def __init__(self):
+        self.weights = np.array([3.0, 0.5])
+
+    def scaled(self, amplitude):
+        return self.weights * amplitude
+
+
+BASIS = Basis()
+OF_NUMBERS = {
+    "constant times an entry": lambda x: np.arange(3.0) * x[0],
+    "constant times a sum": lambda x: WEIGHTS * np.sum(x**2),
+    "method of an object": lambda x: BASIS.scaled(x[1] * x[2]),
+    "entry over a constant": lambda x: x[1] / WEIGHTS,
+    "difference": lambda x: (x[0] - WEIGHTS) - x[2] * np.ones((2, 3)),
+    "constant over an entry": lambda x: WEIGHTS / x[0] + x,
+}

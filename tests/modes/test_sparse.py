@@ -81,6 +81,17 @@ def test_sparsity_pattern_recomputed_for_other_path():
         np.testing.assert_allclose(jacobian(V, np.array(index)).toarray(), want)
 
 
+@pytest.mark.parametrize("name", programs.OF_NUMBERS)
+def test_sparse_jacobian_of_number_times_constant(name):
+    f, x = programs.OF_NUMBERS[name], np.array([0.7, -1.3, 2.1])
+    steps = 1e-6 * np.eye(3)
+
+    found = srcad.jacobian(f, sparse=True)(x).toarray()
+
+    want = [(np.ravel(f(x + d)) - np.ravel(f(x - d))) / 2e-6 for d in steps]
+    np.testing.assert_allclose(found, np.transpose(want), rtol=1e-7, atol=1e-9)
+
+
 def test_incomplete_sparsity_pattern_raises(monkeypatch):
     pattern = Pattern(np.array([0, 1, 2]), np.array([0, 1]), 2)
     monkeypatch.setattr(SparseRequest, "pattern", lambda self, arguments: pattern)
