@@ -3,23 +3,42 @@
 The tangent of an input is a `Support`, the set of that one input.  Tangents are linear in one
 another: a sum has the inputs of both its terms, and a factor changes nothing.  So the ops of a
 derived function run as they are, the primal on numbers and the tangents on arrays of such sets.
-Both arms of a conditional count.  What cannot run on sets depends on all that goes in.
+Both branches of a conditional count, unless constants, options, lengths and the indices of loops
+decide its test.  What cannot run on sets depends on all that goes in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from srcad import runtime
-from srcad.ir.core import BREAK, Block, Call, For, Function, If, Loop, Routine, Try
+from srcad.ir.core import (
+    BREAK,
+    Arg,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    Function,
+    If,
+    Loop,
+    Routine,
+    Try,
+    Value,
+)
 from srcad.ir.evaluate import Env, argument_value
+from srcad.ir.library_operations import is_elementwise
 from srcad.ir.primitives import rebuilt
-from srcad.ir.traits import sets_places, sums_at_places
-from srcad.startup.records import dataclass
+from srcad.ir.traits import answers, is_part, is_shape, measures, sets_places, sums_at_places
+from srcad.startup.records import dataclass, field, replace
+from srcad.types.numeric import Numeric
 from srcad.types.objects import attributes
+from srcad.types.structures import Type
 
 _MOST_TRIPS = 10_000  # of a loop in an arm that the call does not take
 _MOST_CALLS = 3
@@ -32,6 +51,7 @@ _CASTS = (
     runtime.deep_copy,
     runtime.copy_in_order_of,
 )
+_CONVERSIONS = (bool, int, float, len, min, max, divmod)
 
 
 class Support:
@@ -88,16 +108,26 @@ def units(shape: tuple[int, ...], start: int) -> Any:
 def supports(function: Function, arguments: Sequence[Any]) -> list[Any]:
     """Return the results of a function if some of its arguments hold supports."""
     env: Env = dict(zip(function.params, arguments, strict=True))
+    decided = {p for p, argument in env.items() if is_option(argument)}
     with np.errstate(all="ignore"):
-        return _Run(False, 0).block(function.block, env)
+        return _Run(False, 0, decided).block(function.block, env)
+
+
+def is_option(argument: Any) -> bool:
+    """Return True if an argument is a number, text or None for which a pattern is cached."""
+    return isinstance(argument, bool | int | str | np.integer | np.bool_ | None)
 
 
 @dataclass(frozen=True)
 class _Run:
-    """One way of running blocks: as the call does, or to see what an arm would depend on."""
+    """One way of running blocks: as the call does, or to see what a branch would depend on."""
 
+    # whether the call itself would not run these blocks
     is_guess: bool
+    # the number of routines around
     depth: int
+    # the values that are the same for all arguments of these shapes and options
+    decided: set[Value] = field(default_factory=set)
 
     def block(self, block: Block, env: Env) -> list[Any]:
         """Run a block with its parameters in `env`; return its results."""
@@ -105,8 +135,10 @@ class _Run:
             match op:
                 case Call():
                     env[op.result] = self._call(op, env)
+                    self._decide(op.result, self._is_decided_call(op))
                 case Try():
                     env.update(zip(op.outputs, self._try(op, env), strict=True))
+                    self._decide_all(op.outputs, itertools.repeat(False))
                 case If():
                     env.update(zip(op.outputs, self._if(op, env), strict=True))
                 case _:
@@ -114,15 +146,43 @@ class _Run:
                     env.update(zip(op.outputs, self._loop(op, env), strict=True))
         return [argument_value(atom, env) for atom in block.results]
 
+    # ------------------------------------------------------------------------- decided values
+    def _decide(self, value: Value, decided: bool) -> None:
+        (self.decided.add if decided else self.decided.discard)(value)
+
+    def _decide_all(self, values: Sequence[Value], decided: Iterable[bool]) -> None:
+        for value, is_decided in zip(values, decided, strict=False):
+            self._decide(value, is_decided)
+
+    def _is_decided(self, arg: Arg) -> bool:
+        if isinstance(arg, Display):
+            return all(map(self._is_decided, arg.items))
+        return isinstance(arg, Const) or arg in self.decided
+
+    def _is_decided_call(self, op: Call) -> bool:
+        if isinstance(op.target, Routine) or op.effect or not op.args:
+            return False
+        first = op.args[0]
+        rest = [*op.args[1:], *(arg for _, arg in op.kwargs)]
+        known = self._is_decided(first)
+        if not known and (measures(op.target) or is_shape(op.target)):
+            known = isinstance(first, Value) and _is_of_known_shape(first.type)
+        return known and _is_decidable(op.target) and all(map(self._is_decided, rest))
+
     # ------------------------------------------------------------------------- control flow
     def _if(self, op: If, env: Env) -> list[Any]:
         taken, other = (
             (op.then, op.orelse) if argument_value(op.test, env) else (op.orelse, op.then)
         )
         found = self.block(taken, env)
+        if self._is_decided(op.test):
+            self._decide_all(op.outputs, map(self._is_decided, taken.results))
+            return found
+        self._decide_all(op.outputs, itertools.repeat(False))
+        guess = replace(self, is_guess=True)
         try:
-            guessed = _Run(True, self.depth).block(other, dict(env))
-        except Exception:  # for these arguments the arm has no meaning: NumPy may raise anything
+            guessed = guess.block(other, dict(env))
+        except Exception:  # for these arguments the branch has no meaning: NumPy may raise anything
             return found
         return [_united(a, b) for a, b in zip(found, guessed, strict=True)]
 
@@ -136,26 +196,49 @@ class _Run:
     def _loop(self, op: Loop, env: Env) -> list[Any]:
         state = [argument_value(a, env) for a in op.inits]
         collected: list[list[Any]] = [[] for _ in op.body.results[1 + len(state) :]]
+        items = [self._is_decided(s) for s in op.seqs] if isinstance(op, For) else []
+        carried = [self._is_decided(a) for a in op.inits]
+        ends = self._has_decided_length(op)
         tag = trips = 0
-        for row in self._rows(op, state, env):
+        for row in self._rows(op, state, env, carried):
             env.update(zip(op.body.params, (*row, *state), strict=True))
+            self._decide_all(op.body.params, (*items, *carried))
             tag, *rest = self.block(op.body, env)
             state[:] = rest[: len(state)]
-            for items, value in zip(collected, rest[len(state) :], strict=True):
-                items.append(value)
+            next_tag, *next_carried = op.body.results[: 1 + len(state)]
+            ends = ends and self._is_decided(next_tag) and self._has_decided_test(op)
+            carried[:] = map(self._is_decided, next_carried)
+            for parts, value in zip(collected, rest[len(state) :], strict=True):
+                parts.append(value)
             trips += 1
             if tag >= BREAK:
                 break
             if self.is_guess and trips > _MOST_TRIPS:
                 raise RecursionError
         if isinstance(op, For) and op.backward:
-            collected = [items[::-1] for items in collected]
+            collected = [parts[::-1] for parts in collected]
+        ends = ends and self._has_decided_test(op)
+        self._decide_all(op.outputs, (ends, ends, *(ends and one for one in carried)))
         return [tag, trips, *state, *collected]
 
-    def _rows(self, op: Loop, state: list[Any], env: Env) -> Iterator[tuple[Any, ...]]:
+    def _has_decided_length(self, op: Loop) -> bool:
+        """Return True if only a jump can make the number of iterations another one."""
+        if not isinstance(op, For):
+            return True  # the test of each iteration tells
+        if op.count is not None and not self._is_decided(op.count):
+            return False
+        return all(self._is_decided(s) or _has_known_length(s) for s in op.seqs)
+
+    def _has_decided_test(self, op: Loop) -> bool:
+        return isinstance(op, For) or self._is_decided(op.test.results[0])
+
+    def _rows(
+        self, op: Loop, state: list[Any], env: Env, carried: list[bool]
+    ) -> Iterator[tuple[Any, ...]]:
         if not isinstance(op, For):
             while True:
                 env.update(zip(op.test.params, state, strict=True))
+                self._decide_all(op.test.params, carried)
                 if not self.block(op.test, env)[0]:
                     return
                 yield ()
@@ -172,7 +255,7 @@ class _Run:
         args = [argument_value(a, env) for a in op.args]
         kwargs = {name: argument_value(a, env) for name, a in op.kwargs}
         if isinstance(op.target, Routine):
-            return self._routine(op.target, args)
+            return self._routine(op, args)
         if not any(map(_holds, (*args, *kwargs.values()))):
             return op.target(*args, **kwargs)
         if any(op.target is cast for cast in _CASTS):
@@ -184,12 +267,40 @@ class _Run:
         except (TypeError, ValueError, AttributeError, ArithmeticError):
             return _dense(op.target, args, kwargs)
 
-    def _routine(self, routine: Routine, args: list[Any]) -> tuple[Any, ...]:
-        assert routine.function is not None
+    def _routine(self, op: Call, args: list[Any]) -> tuple[Any, ...]:
+        function = op.target.function
+        assert function is not None
         if self.is_guess and self.depth >= _MOST_CALLS:
             raise RecursionError
-        inner: Env = dict(zip(routine.function.params, args, strict=True))
-        return tuple(_Run(self.is_guess, self.depth + 1).block(routine.function.block, inner))
+        inner: Env = dict(zip(function.params, args, strict=True))
+        pairs = zip(function.params, op.args, strict=True)
+        decided = {param for param, arg in pairs if self._is_decided(arg)}
+        run = replace(self, depth=self.depth + 1, decided=decided)
+        return tuple(run.block(function.block, inner))
+
+
+def _is_decidable(target: Any) -> bool:
+    """Return True if the result of a call depends on its operands and on nothing else."""
+    return (
+        is_elementwise(target)
+        or answers(target)
+        or is_part(target)
+        or measures(target)
+        or is_shape(target)
+        or any(target is one for one in _CONVERSIONS)
+    )
+
+
+def _is_of_known_shape(type_: Type) -> bool:
+    """Return True if the shapes of the arguments decide the shape of a value."""
+    if not isinstance(type_, Numeric) or type_.shape is None:
+        return False
+    symbols = (symbol for extent in type_.shape for symbol, _ in extent.terms)
+    return all(symbol.example is not None for symbol in symbols)
+
+
+def _has_known_length(seq: Arg) -> bool:
+    return isinstance(seq, Value) and _is_of_known_shape(seq.type)
 
 
 # ------------------------------------------------------------------------------- structures

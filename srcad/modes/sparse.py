@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from srcad.analysis.colouring import Ints, columns_coloured, readings, star_coloured
-from srcad.analysis.supports import Support, supports, units
+from srcad.analysis.supports import Support, is_option, supports, units
 from srcad.arguments.request import Request, name_of
 from srcad.errors import InvalidIRError, UnsupportedTypeError
 from srcad.frontend.lower import lower_inline
@@ -295,7 +295,7 @@ def _dtype(argument: Any) -> Any:
 
 def _kind(argument: Any) -> Any:
     """Return the key of a cached pattern: shapes and options."""
-    if isinstance(argument, bool | int | str | None):
+    if is_option(argument):
         return argument
     return np.shape(argument) if isinstance(argument, np.ndarray) else type(argument)
 

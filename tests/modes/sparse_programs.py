@@ -125,3 +125,62 @@ OF_NUMBERS = {
     "difference": lambda x: (x[0] - WEIGHTS) - x[2] * np.ones((2, 3)),
     "constant over an entry": lambda x: WEIGHTS / x[0] + x,
 }
+
+
+# ------------------------------------------------------------ conditions on counters
+def upper_neighbours(x):
+    r = np.zeros(len(x))
+    for i in range(len(x)):
+        r[i] = x[i] ** 2
+        if i > 0:
+            r[i] -= x[i - 1]
+    return r
+
+
+def by_comprehension(x):
+    n = len(x)
+    return np.array([x[i] - (x[i + 1] if 0 <= i < n - 1 else 0.0) for i in range(n)])
+
+
+def by_while(x):
+    r = x * x
+    i = len(x) - 1
+    while i >= 0:
+        if i % 3 == 1:
+            r[i] = r[i] + x[0]
+        i -= 1
+    return r
+
+
+def by_option(x, order=1):
+    y = x.copy()
+    for i, v in enumerate(x, 1):
+        if i == x.size:
+            break
+        if order > 1:
+            y[0] = y[0] + v
+        else:
+            y[i] = y[i] + v
+    return y
+
+
+def neighbour_product(x, i):
+    if i == 0:
+        return x[i]
+    return x[i] * x[max(i - 2, 0)]
+
+
+def by_helper(x):
+    return np.stack([neighbour_product(x, i) for i in range(len(x))])
+
+
+def by_data(x):
+    """The counter depends on numbers: both branches count."""
+    positive = 0
+    r = x * 1.0
+    for i in range(len(x)):
+        if x[i] > 0.0:
+            positive += 1
+        if positive > 2:
+            r[i] = r[i] * x[0]
+    return r

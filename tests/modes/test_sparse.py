@@ -92,6 +92,33 @@ def test_sparse_jacobian_of_number_times_constant(name):
     np.testing.assert_allclose(found, np.transpose(want), rtol=1e-7, atol=1e-9)
 
 
+COUNTED = [
+    (programs.upper_neighbours, 0), (programs.by_comprehension, 0), (programs.by_while, 0),
+    (programs.by_option, 0), (programs.by_helper, 0), (programs.by_data, 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "more"), COUNTED, ids=lambda v: getattr(v, "__name__", ""))
+def test_sparsity_pattern_with_conditions_on_counters_is_exact(f, more):
+    x = np.array([0.3, -0.7, 1.1, 0.9, -0.2, 1.7])
+
+    flags = srcad.sparsity(f)(x).toarray()
+
+    slopes = [f(x + step) - f(x - step) for step in 1e-3 * np.eye(6)]
+    depends = np.transpose(slopes) != 0.0
+    assert not np.any(depends & ~flags)
+    assert np.count_nonzero(flags) == np.count_nonzero(depends) + more
+
+
+def test_sparsity_pattern_of_other_option():
+    x = np.arange(1.0, 5.0)
+
+    first, second = (srcad.sparsity(programs.by_option)(x, order).toarray() for order in (1, 2))
+
+    np.testing.assert_array_equal(first, np.eye(4) + np.eye(4, k=-1) > 0)
+    np.testing.assert_array_equal(second, (np.eye(4) + np.eye(4, 1) @ np.array([[1, 1, 1, 0]])) > 0)
+
+
 def test_incomplete_sparsity_pattern_raises(monkeypatch):
     pattern = Pattern(np.array([0, 1, 2]), np.array([0, 1]), 2)
     monkeypatch.setattr(SparseRequest, "pattern", lambda self, arguments: pattern)
