@@ -5,12 +5,17 @@ another: a sum has the inputs of both its terms, and a factor changes nothing.  
 derived function run as they are, the primal on numbers and the tangents on arrays of such sets.
 Both branches of a conditional count, unless constants, options, lengths and the indices of loops
 decide its test.  What cannot run on sets depends on all that goes in.
+
+The same run on linear forms, which record the factors of the tangents, returns the derivatives
+themselves.  A tangent of zero is no term of a form.  So ``0 * inf`` does not occur where forward
+mode computes it, and the other entries of a row stay finite beside an infinite one.
 """
 
 from __future__ import annotations
 
+import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,27 +95,111 @@ class Support:
         """Return the same inputs: a conjugate depends on them."""
         return self
 
+    def with_unknown_factors(self) -> Support:
+        """Return the set of an operation whose partial derivatives are not known: the same."""
+        return self
+
     def inputs(self) -> np.ndarray[Any, np.dtype[np.intp]]:
         data = self.bits.to_bytes((self.bits.bit_length() + 7) // 8, "little")
         flags = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
         return np.flatnonzero(flags) + self.start
 
 
-def units(shape: tuple[int, ...], start: int) -> Any:
+_SERIALS = itertools.count()
+
+
+class Form(Support):
+    """A linear form of the inputs, used as an entry of an array of tangents.
+
+    It is a node of a graph: a sum of earlier forms with factors.  An input has no terms.
+    """
+
+    __slots__ = ("serial", "terms")
+
+    def __init__(self, start: int = -1, terms: tuple[tuple[Form, Any], ...] = ()) -> None:
+        self.start = start
+        self.terms = terms
+        self.serial = next(_SERIALS)
+
+    def __add__(self, other: Any) -> Any:
+        return self._sum(other, 1.0, 1.0)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._sum(other, 1.0, -1.0)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._sum(other, -1.0, 1.0)
+
+    def _sum(self, other: Any, factor: float, factor_of_other: float) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        if isinstance(other, Form):
+            return Form(terms=((self, factor), (other, factor_of_other)))
+        return self if factor == 1.0 else -self
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        if isinstance(other, Form):
+            return (self + other).with_unknown_factors()
+        return Form(terms=((self, float(other) if isinstance(other, int) else other),))
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return self * np.divide(1.0, other)
+
+    def __neg__(self) -> Form:
+        return Form(terms=((self, -1.0),))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def conjugate(self) -> Form:
+        """Return an unknown form: it is no multiple of this one if a factor is complex."""
+        return self.with_unknown_factors()
+
+    def with_unknown_factors(self) -> Form:
+        """Return a form of the same inputs in which each derivative is nan."""
+        return Form(terms=((self, np.nan),))
+
+    def derivatives(self) -> dict[int, Any]:
+        """Return the derivative by each input that the form depends on; nan if unknown."""
+        found: dict[int, Any] = {}
+        totals: dict[int, Any] = {self.serial: 1.0}
+        pending = [(-self.serial, self)]  # later forms first: all that read a form precede it
+        while pending:
+            negative, form = heapq.heappop(pending)
+            total = totals.pop(-negative)
+            if form.start >= 0:
+                found[form.start] = total
+            for term, factor in form.terms:
+                if term.serial in totals:
+                    totals[term.serial] += total * factor
+                else:
+                    totals[term.serial] = total * factor
+                    heapq.heappush(pending, (-term.serial, term))
+        return found
+
+
+def units(shape: tuple[int, ...], start: int, kind: Callable[[int], Support] = Support) -> Any:
     """Return the tangent of an input: each of its numbers depends on itself."""
     if shape == ():
-        return Support(start)
+        return kind(start)
     found = np.empty(int(np.prod(shape)), object)
-    found[:] = [Support(start + k) for k in range(found.size)]
+    found[:] = [kind(start + k) for k in range(found.size)]
     return found.reshape(shape)
 
 
-def supports(function: Function, arguments: Sequence[Any]) -> list[Any]:
-    """Return the results of a function if some of its arguments hold supports."""
+def supports(function: Function, arguments: Sequence[Any], *, branches: bool = True) -> list[Any]:
+    """Return the results of a function if some of its arguments hold supports.
+
+    With `branches`, those count that the call does not take.
+    """
     env: Env = dict(zip(function.params, arguments, strict=True))
     decided = {p for p, argument in env.items() if is_option(argument)}
     with np.errstate(all="ignore"):
-        return _Run(False, 0, decided).block(function.block, env)
+        return _Run(branches, False, 0, decided).block(function.block, env)
 
 
 def is_option(argument: Any) -> bool:
@@ -122,6 +211,8 @@ def is_option(argument: Any) -> bool:
 class _Run:
     """One way of running blocks: as the call does, or to see what a branch would depend on."""
 
+    # whether the branches that the call does not take are run as well
+    branches: bool
     # whether the call itself would not run these blocks
     is_guess: bool
     # the number of routines around
@@ -179,6 +270,8 @@ class _Run:
             self._decide_all(op.outputs, map(self._is_decided, taken.results))
             return found
         self._decide_all(op.outputs, itertools.repeat(False))
+        if not self.branches:
+            return found
         guess = replace(self, is_guess=True)
         try:
             guessed = guess.block(other, dict(env))
@@ -384,6 +477,7 @@ def _dense(target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     union = total[0]
     for one in total[1:]:
         union = union + one
+    union = union.with_unknown_factors()
 
     def filled(value: Any) -> Any:
         if isinstance(value, np.ndarray):

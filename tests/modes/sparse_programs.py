@@ -102,6 +102,45 @@ def burgers_in_time(t, u):
     return burgers(u, 0.01)
 
 
+# ------------------------------------------------------------ rows of very different scales
+def rates(c, order):
+    return np.array([1e9 * c[0] * c[1], 1e-5 * c[order[0]], 1e-5 * c[order[1]]])
+
+
+def largest_concentration(c):
+    return np.array([1e9 * c[0] * c[1], 1e-7 * c[np.argmax(c)] ** 2, 1e-7 * c[np.argsort(c)[0]]])
+
+
+def logarithm_beside(x, k):
+    return np.array([np.log(x[0]) + x[k] ** 2, x[1] * x[2]])
+
+
+def roots_beside(x, k):
+    weights = np.ones(3)
+    return np.stack([np.sqrt(x[i]) + np.sum(weights * x[k]) * x[3] for i in range(3)])
+
+
+def cancelling(x, k):
+    large = 1e9 * x[0] * x
+    return np.concatenate((large - 1e9 * (x[0] * x), np.array([1e-5 * x[k]])))
+
+
+def energy(x, pairs):
+    total = 1e6 * x[0] ** 2 * x[1]
+    for i, j in pairs:
+        total = total + 1e-6 * x[i] * x[j]
+    return total
+
+
+def energy_of_largest(x):
+    k = np.argmax(x)
+    return 1e8 * x[0] ** 2 * x[1] + 1e-8 * x[k] ** 2 * x[k - 1]
+
+
+def energy_of_roots(x, k):
+    return np.sum(x[1:] ** 1.5) + x[0] * x[k] ** 2
+
+
 # ------------------------------------------------------------ a number times a constant array
 WEIGHTS = np.array([1.0, -2.0, 4.0])
 

@@ -81,6 +81,125 @@ def test_sparsity_pattern_recomputed_for_other_path():
         np.testing.assert_allclose(jacobian(V, np.array(index)).toarray(), want)
 
 
+ORDERS = ([2, 3], [3, 2], [0, 0])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6])
+def test_sparse_jacobian_with_other_index_in_row_of_small_scale(scale):
+    jacobian = srcad.jacobian(lambda c, order: scale * programs.rates(c, order), sparse=True)
+
+    for order in ORDERS:
+        want = np.zeros((3, 4))
+        want[0, :2] = 1e9 * scale
+        want[1, order[0]] = want[2, order[1]] = 1e-5 * scale
+        found = jacobian(np.ones(4), np.array(order)).toarray()
+        np.testing.assert_allclose(found, want, rtol=1e-12)
+
+
+def test_sparse_jacobian_with_other_captured_index():
+    place = [1]
+
+    def f(x):
+        return np.array([1e10 * x[0] ** 2, 1e-6 * x[place[0]]])
+
+    jacobian = srcad.jacobian(f, sparse=True)
+    for k in (1, 2, 0):
+        place[0] = k
+        want = np.zeros((2, 3))
+        want[0, 0], want[1, k] = 2e10, 1e-6
+        np.testing.assert_allclose(jacobian(np.ones(3)).toarray(), want, rtol=1e-12)
+
+
+def test_sparse_jacobian_with_entry_selected_by_argmax():
+    jacobian = srcad.jacobian(programs.largest_concentration, sparse=True)
+
+    for c in ([1.0, 2.0, 5.0, 0.1], [1.0, 2.0, 0.5, 7.0], [0.2, 9.0, 1.0, 1.0]):
+        want = np.zeros((3, 4))
+        want[0, :2] = 1e9 * c[1], 1e9 * c[0]
+        want[1, np.argmax(c)], want[2, np.argmin(c)] = 2e-7 * np.max(c), 1e-7
+        np.testing.assert_allclose(jacobian(np.array(c)).toarray(), want, rtol=1e-12)
+
+
+def test_sparse_hessian_with_other_pairs_of_small_scale():
+    hessian = srcad.hessian(programs.energy, sparse=True)
+    x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+
+    for pairs in ([[2, 3], [3, 4]], [[2, 4], [3, 4]], [[2, 3], [2, 4]]):
+        want = np.zeros((5, 5))
+        want[0, 0], want[0, 1], want[1, 0] = 4e6, 2e6, 2e6
+        for i, j in pairs:
+            want[i, j] += 1e-6
+            want[j, i] += 1e-6
+        np.testing.assert_allclose(hessian(x, np.array(pairs)).toarray(), want, rtol=1e-12)
+
+
+def test_sparse_hessian_with_entry_selected_by_argmax():
+    hessian = srcad.hessian(programs.energy_of_largest, sparse=True)
+
+    for k in (3, 2):
+        x = np.ones(4)
+        x[k] = 2.0
+        want = np.zeros((4, 4))
+        want[0, :2], want[1, 0] = 2e8, 2e8
+        want[k, k], want[k, k - 1], want[k - 1, k] = 2e-8, 4e-8, 4e-8
+        np.testing.assert_allclose(hessian(x).toarray(), want, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_sparse_jacobian_beside_infinite_entry():
+    jacobian = srcad.jacobian(programs.logarithm_beside, sparse=True)
+
+    jacobian(np.array([1.0, 2.0, 3.0, 4.0]), np.intp(1))
+    for k, slope in ((3, 8.0), (2, 6.0)):
+        found = jacobian(np.array([0.0, 2.0, 3.0, 4.0]), np.array(k)).toarray()
+        want = np.zeros((2, 4))
+        want[0, 0], want[0, k], want[1, 1:3] = np.inf, slope, (3.0, 2.0)
+        np.testing.assert_allclose(found, want)
+
+
+def test_sparse_jacobian_with_infinite_entries_in_all_rows():
+    jacobian = srcad.jacobian(programs.roots_beside, sparse=True)
+    x = np.array([0.0, 0.0, 0.0, 2.0, 3.0, 5.0])
+
+    jacobian(x + 1.0, np.array(4))
+    for k in (5, 4):
+        want = np.hstack((np.diag(np.full(3, np.inf)), np.zeros((3, 3))))
+        want[:, 3], want[:, k] = 3.0 * x[k], 6.0
+        np.testing.assert_allclose(jacobian(x, np.array(k)).toarray(), want)
+
+
+def test_sparse_hessian_beside_infinite_entry():
+    hessian = srcad.hessian(programs.energy_of_roots, sparse=True)
+    x = np.array([7.0, 4.0, 0.0, 1.0])
+
+    hessian(x + 1.0, np.array(1))
+    for k in (3, 1):
+        want = np.diag([0.0, 0.375, np.inf, 0.75])
+        want[k, k] += 14.0
+        want[0, k] = want[k, 0] = 2.0 * x[k]
+        np.testing.assert_allclose(hessian(x, np.array(k)).toarray(), want)
+
+
+def test_rounding_in_cancelling_rows_is_no_missing_entry():
+    jacobian = srcad.jacobian(programs.cancelling, sparse=True)
+    x = np.sin(np.arange(1.0, 6.0))
+
+    for k in (1, 4, 2):
+        found = jacobian(x, np.array(k)).toarray()
+        np.testing.assert_allclose(found[:-1], 0.0, atol=1e-6)
+        np.testing.assert_allclose(found[-1], 1e-5 * np.eye(5)[k], rtol=1e-12)
+
+
+def test_pattern_is_not_searched_again_without_need(monkeypatch):
+    jacobian = srcad.jacobian(programs.burgers, sparse=True)
+    u = np.sin(np.arange(200.0))
+    jacobian(u, 0.1)
+    monkeypatch.setattr(SparseRequest, "pattern", None)
+
+    for scale in (1e-12, 1.0, 1e12):
+        assert jacobian(scale * u, 0.1).nnz == 598
+
+
 @pytest.mark.parametrize("name", programs.OF_NUMBERS)
 def test_sparse_jacobian_of_number_times_constant(name):
     f, x = programs.OF_NUMBERS[name], np.array([0.7, -1.3, 2.1])
