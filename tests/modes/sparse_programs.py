@@ -223,3 +223,14 @@ def by_data(x):
         if positive > 2:
             r[i] = r[i] * x[0]
     return r
+
+
+def by_end_of_loop(x):
+    """Numbers decide where the counter ends: both branches count."""
+    j = 0
+    while j < len(x) and x[j] > 0.0:
+        j += 1
+    r = x * 2.0
+    if j > 2:
+        r[0] = r[0] * x[3]
+    return r

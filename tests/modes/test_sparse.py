@@ -214,6 +214,7 @@ def test_sparse_jacobian_of_number_times_constant(name):
 COUNTED = [
     (programs.upper_neighbours, 0), (programs.by_comprehension, 0), (programs.by_while, 0),
     (programs.by_option, 0), (programs.by_helper, 0), (programs.by_data, 2),
+    (programs.by_end_of_loop, 1),
 ]  # fmt: skip
 
 
