@@ -272,6 +272,28 @@ def deep_copy(x: Any) -> Any:
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
+def unpacking_message(length: int, count: int, has_star: bool = False) -> str:
+    """Return what Python says where too few or too many values are unpacked."""
+    if length < count:
+        least = "at least " if has_star else ""
+        return f"not enough values to unpack (expected {least}{count}, got {length})"
+    return f"too many values to unpack (expected {count})"
+
+
+def error_of(write: Any, array: Any, *operands: Any) -> Exception:
+    """Return the error that a call raises, which writes into a copy of an array."""
+    try:
+        write(np.array(array), *operands)
+    except TypeError as error:
+        return error
+    return TypeError("cannot cast the result to the dtype of the array")
+
+
+def write_out(array: Any, function: Any, *operands: Any) -> None:
+    """Call a function with ``out=``."""
+    function(*operands, out=array)
+
+
 def list_part(items: Any, k: int, wanted: str) -> Any:
     """Return an item of a list of gradients, one for each item of the argument.
 

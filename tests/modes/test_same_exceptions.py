@@ -92,3 +92,120 @@ def test_scalar_function_with_array_raises_type_error(f):
     """It was an internal error of the reverse half."""
     with pytest.raises(TypeError):
         srcad.grad(f)(A3)
+
+
+# ------------------------------------------------------------------------ messages of Python
+def two_of(v):
+    x, y = v
+    return x * y
+
+
+def four_of_list(v):
+    x, y, z, w = list(v)
+    return x * y * z * w
+
+
+def two_of_generator(v):
+    x, y = (u for u in v)
+    return x * y
+
+
+def two_of_argument(v):
+    def inner(items):
+        x, y = items
+        return x * y
+
+    return inner([u for u in v])
+
+
+def star_of_one(v):
+    x, *_, z = (v[0],)
+    return x * z
+
+
+def star_of_array(v):
+    x, *_, z, w, u = v
+    return x * z * w * u
+
+
+def star_of_list(v):
+    x, *_, z, w, u = [a for a in v if a > 0]
+    return x * z * w * u
+
+
+def one(x):
+    return x
+
+
+def one_or_two(x, y=1):
+    return x * y
+
+
+def three(x, y, z):
+    return x * y * z
+
+
+def named(x, *, y, z):
+    return x * y * z
+
+
+def removed(v):
+    items = [1.0, 2.0]
+    items.remove(7.0)
+    return np.sum(v) * items[0]
+
+
+def added_to_integers(v):
+    a = np.zeros(3, dtype=int)
+    a += v
+    return np.sum(a)
+
+
+def multiplied_into_integers(v):
+    a = np.ones(3, dtype=int)
+    a[1:] *= v[1:]
+    return np.sum(a)
+
+
+def added_into_integers_by_out(v):
+    a = np.zeros(3, dtype=int)
+    np.add(a, v, out=a)
+    return np.sum(a)
+
+
+AS_PLAIN = [
+    two_of,
+    four_of_list,
+    two_of_generator,
+    two_of_argument,
+    star_of_one,
+    star_of_array,
+    star_of_list,
+    removed,
+    added_to_integers,
+    multiplied_into_integers,
+    added_into_integers_by_out,
+    lambda v: np.sum(one(v, 2)),
+    lambda v: np.sum(one_or_two(v, 2, 3)),
+    lambda v: np.sum(three(v)),
+    lambda v: np.sum(three(v, 2)),
+    lambda v: np.sum(v) * three(),
+    lambda v: np.sum(named(v)),
+    lambda v: np.sum(named(v, 2, y=1, z=2)),
+    lambda v: np.sum(named(v, 2)),
+    lambda v: np.sum(v) * named(),
+    lambda v: np.sum(v) * (1, 2).index(3),
+    lambda v: np.sum(v) * [1, 2].index(3),
+]
+
+
+@pytest.mark.parametrize("f", AS_PLAIN)
+def test_gradient_raises_in_words_of_plain_call(f):
+    v = np.arange(1.0, 4.0)
+    with pytest.raises(Exception) as expected:  # noqa: PT011 - each in its own words
+        f(v)
+
+    with pytest.raises(expected.type) as found:
+        srcad.grad(f)(v)
+
+    assert str(found.value) == str(expected.value)

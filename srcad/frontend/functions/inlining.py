@@ -190,34 +190,61 @@ def bind_parameters(
     """
     parameters = callee.parameters
     positional = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
-    bound = _bound_by_position(state, callee, positional, args)
+    bound = _bound_by_position(state, callee, positional, args, kwargs)
     _bind_keywords(state, callee, bound, kwargs)
     defaults = dict(zip(positional[::-1], callee.defaults[::-1], strict=False))
     defaults.update(callee.kw_defaults)
     for name, default in defaults.items():
         if name not in bound:
             bound[name] = default()
-    missing = [n for n in (*positional, *(a.arg for a in parameters.kwonlyargs)) if n not in bound]
-    if missing:
-        message = f"{callee.frame.name}() missing required arguments: {', '.join(missing)}"
-        raises(state, TypeError, message)
+    named = [a.arg for a in parameters.kwonlyargs]
+    for kind, names in (("positional", positional), ("keyword-only", named)):
+        missing = [repr(name) for name in names if name not in bound]
+        if missing:
+            raises(state, TypeError, f"{callee.frame.name}() {_missing(missing, kind)}")
     return bound
 
 
+def _missing(names: list[str], kind: str) -> str:
+    """Return Python's words for missing arguments."""
+    *before, last = names
+    comma = "," if len(before) > 1 else ""
+    listed = f"{', '.join(before)}{comma} and {last}" if before else last
+    return f"missing {len(names)} required {kind} argument{'s' * (len(names) > 1)}: {listed}"
+
+
 def _bound_by_position(
-    state: Machine, callee: Callee, positional: list[str], args: tuple[AbstractValue, ...]
+    state: Machine,
+    callee: Callee,
+    positional: list[str],
+    args: tuple[AbstractValue, ...],
+    kwargs: dict[str, AbstractValue],
 ) -> dict[str, AbstractValue]:
     bound: dict[str, AbstractValue] = dict(zip(positional, args, strict=False))
     extra = args[len(positional) :]
     if callee.parameters.vararg is not None:
         bound[callee.parameters.vararg.arg] = TupleValue(tuple(extra))
     elif extra:
-        message = (
-            f"{callee.frame.name}() takes {len(positional)} positional arguments "
-            f"but {len(args)} were given"
-        )
-        raises(state, TypeError, message)
+        raises(state, TypeError, f"{callee.frame.name}() {_too_many(callee, args, kwargs)}")
     return bound
+
+
+def _too_many(
+    callee: Callee, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> str:
+    """Return Python's words for too many positional arguments."""
+    parameters = callee.parameters
+    count = len(parameters.posonlyargs) + len(parameters.args)
+    least = count - len(callee.defaults)
+    takes = f"{count}" if least == count else f"from {least} to {count}"
+    plural = "s" if count != 1 or least != count else ""
+    given = f"{len(args)}"
+    named = sum(a.arg in kwargs for a in parameters.kwonlyargs)
+    if named:
+        given += f" positional argument{'s' * (len(args) != 1)} (and {named} keyword-only argument"
+        given += f"{'s' * (named != 1)})"
+    verb = "was" if len(args) == 1 and not named else "were"
+    return f"takes {takes} positional argument{plural} but {given} {verb} given"
 
 
 def _bind_keywords(

@@ -261,7 +261,7 @@ def into(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstra
         value = _rounded(state, function, kept_array, args, value)
     if where is not None:
         value = state.emit(np.where, where, value, kept_array)
-    array_stores.check_cast(state, kept_array, value)
+    array_stores.check_cast(state, kept_array, value, runtime.write_out, callee, *args)
     value = array_stores.check_fits(state, kept_array, value)
     return array_stores.store(state, kept_array, array_stores.EVERYTHING, value)
 

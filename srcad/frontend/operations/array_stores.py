@@ -15,6 +15,7 @@ import numpy as np
 from srcad import errors, runtime
 from srcad.frontend.branches import guarded_stores
 from srcad.frontend.domain.access_paths import Step, is_number_index
+from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.layout import c_order, shape_of
 from srcad.frontend.domain.structure import mutable_parts
 from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
@@ -46,7 +47,7 @@ from srcad.ir.traits import is_read_only
 from srcad.startup.identifiers import label
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.sizes import same
-from srcad.types.structures import Type
+from srcad.types.structures import Opaque, Type
 
 # Checks of stores into arrays: errors of Python, and refusals.
 
@@ -78,18 +79,27 @@ def check_fits(state: Machine, array: Value, new: AbstractValue) -> AbstractValu
     return new
 
 
-def check_cast(state: Machine, array: Value, new: AbstractValue) -> None:
-    """Refuse ``op=`` and ``out=`` where NumPy does: the result does not fit into the array."""
+def check_cast(
+    state: Machine, array: Value, new: AbstractValue, write: Any, *operands: AbstractValue
+) -> None:
+    """Raise as ``op=`` and ``out=`` do if the result does not fit into the array.
+
+    ``write(array, *operands)`` is the call that writes, for an array that nobody else has.
+    """
     if not isinstance(array.type, Numeric) or not isinstance(new, Value):
         return
     dtype = new.type.dtype if isinstance(new.type, Numeric) else None
     if dtype is not None and not np.can_cast(dtype, array.type.dtype or dtype, "same_kind"):
-        state.refuse(
-            errors.MutationError,
-            f"cannot store {dtype} into an array of {array.type.dtype}",
-            why="NumPy raises here.",
-            help=("make the array float first: x = x.astype(float)",),
+        raised = state.emit(
+            runtime.error_of, Const(write), array, *map(state.atom, operands), type=Opaque()
         )
+        state.raise_(raised)
+        raise Unreachable
+
+
+def _in_place(operation: Any) -> Any:
+    """Return ``op=`` of an operator, as a function."""
+    return getattr(operator, f"i{operation.__name__.strip('_')}")
 
 
 def check_kind(state: Machine, array: Value, value: AbstractValue) -> None:
@@ -336,7 +346,7 @@ def augment_item(
     is_array = isinstance(old.type, Numeric) and old.type.form == "array"
     new = check_fits(state, old, new) if is_array else new
     if is_array or reads_a_copy(index):  # a number may be cut off
-        check_cast(state, old, new)
+        check_cast(state, old, new, _in_place(operation), value)
     return store(state, array, index, new)
 
 
@@ -377,14 +387,14 @@ def augment_name(state: Machine, array: Value, operation: Any, value: AbstractVa
         return _rebound(state, array, new)
     new = check_fits(state, array, new)
     if is_point:  # arithmetic makes a number of it, which the array takes in
-        check_cast(state, array, new)
+        check_cast(state, array, new, _in_place(operation), value)
         return store(state, array, EVERYTHING, new)
     if not isinstance(new, Value) or not isinstance(new.type, Numeric):
         return store(state, array, EVERYTHING, new)
     if array.type.dtype is None or not have_same_shape(array.type, new.type):
         return store(state, array, EVERYTHING, new)
     if not same_dtype(array.type.dtype, new.type.dtype):
-        check_cast(state, array, new)
+        check_cast(state, array, new, _in_place(operation), value)
         new = state.emit(np.astype, new, Const(array.type.dtype))
     assert isinstance(new, Value)
     if new.hint is None:

@@ -25,7 +25,13 @@ from srcad.frontend.domain.values import (
     Stale,
     TupleValue,
 )
-from srcad.frontend.machine.constants import as_list, iterates_user_code, require_items, spread
+from srcad.frontend.machine.constants import (
+    as_list,
+    iterates_user_code,
+    raises,
+    require_items,
+    spread,
+)
 from srcad.frontend.machine.dispatch import Meaning, evaluate, executes, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
@@ -45,7 +51,7 @@ from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.origins import may_be_array
 from srcad.ir.core import Const, Value
 from srcad.types.numeric import NUMBER, Numeric
-from srcad.types.structures import ListOf, Opaque
+from srcad.types.structures import TEXT, ListOf, Opaque
 
 
 @executes(ast.Assign)
@@ -111,16 +117,10 @@ def _unpack(state: Machine, parts: list[ast.expr], box: AbstractValue, node: ast
         _unpack_list(state, parts, stars[0], box)
         return
     items = _items_to_unpack(state, box, len(parts), bool(stars), node)
+    least = len(parts) - len(stars)
+    if len(items) < least or (len(items) > least and not stars):
+        raises(state, ValueError, runtime.unpacking_message(len(items), least, bool(stars)))
     if not stars:
-        if len(items) != len(parts):
-            few = len(items) < len(parts)
-            message = (
-                f"not enough values to unpack (expected {len(parts)}, got {len(items)})"
-                if few
-                else f"too many values to unpack (expected {len(parts)})"
-            )
-            state.raise_(state.emit(ValueError, Const(message)))
-            raise Unreachable
         _assign_each(state, parts, items)
         return
     star = stars[0]
@@ -144,8 +144,7 @@ def _assign_each(state: Machine, targets: list[ast.expr], items: tuple[AbstractV
 def _unpack_list(state: Machine, parts: list[ast.expr], star: int, box: Value) -> None:
     """Unpack ``a, *rest, b = items`` of a list of unknown length."""
     after = len(parts) - star - 1
-    enough = state.emit(operator.ge, state.emit(len, box), Const(star + after))
-    _require(state, enough, f"not enough values to unpack (expected at least {star + after})")
+    _require_count(state, box, star + after, star=True)
     for k, part in enumerate(parts):
         if isinstance(part, ast.Starred):
             stop = Constant(k - len(parts) + 1) if k < len(parts) - 1 else Constant(None)
@@ -158,13 +157,17 @@ def _unpack_list(state: Machine, parts: list[ast.expr], star: int, box: Value) -
             assign(state, part, getitem(state, box, Constant(k if k < star else k - len(parts))))
 
 
-def _require(state: Machine, test: Value, message: str) -> None:
-    """Raise a ValueError at the call unless the test holds."""
+def _require_count(state: Machine, box: Value, count: int, *, star: bool = False) -> None:
+    """Raise a ValueError at the call unless there are so many items; with a star at least."""
+    length = state.emit(len, box)
 
     def fails() -> AbstractValue:
-        state.raise_(state.emit(ValueError, Const(message)))
+        args = (length, Const(count), *((Const(True),) if star else ()))
+        message = state.emit(runtime.unpacking_message, *args, type=TEXT)
+        state.raise_(state.emit(ValueError, message))
         raise Unreachable
 
+    test = state.emit(operator.ge if star else operator.eq, length, Const(count))
     choose(state, test, lambda: Constant(None), fails)
 
 
@@ -195,16 +198,14 @@ def _items_to_unpack(
     if isinstance(box.type, Numeric) and box.type.shape and not box.type.shape[0].terms:
         return spread(state, box, node)
 
-    right = state.emit(operator.eq, state.emit(len, box), Const(count))
-    _require(state, right, f"cannot unpack: expected {count} values")
+    _require_count(state, box, count)
     return tuple(getitem(state, box, Constant(k)) for k in range(count))
 
 
 def _items_of_a_result(state: Machine, box: Value, count: int) -> tuple[AbstractValue, ...]:
     """Return the items of an array that a function with a rule of its own returned."""
     box = state.emit(runtime.checked_numeric, box, type=NUMBER, hint=box.hint)
-    right = state.emit(operator.eq, state.emit(len, box), Const(count))
-    _require(state, right, f"cannot unpack: expected {count} values")
+    _require_count(state, box, count)
     return tuple(getitem(state, box, Constant(k)) for k in range(count))
 
 

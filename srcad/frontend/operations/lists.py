@@ -245,7 +245,8 @@ def found_in_list(
     if items is not None and len(asked) == len(items) + 1:
         *constants, wanted = [i.value for i in asked]
         if question is operator.indexOf and wanted not in constants:
-            raises(state, ValueError, missing or f"{wanted!r} is not in list")
+            in_tuple = "tuple.index(x): x not in tuple" if isinstance(box, TupleValue) else ""
+            raises(state, ValueError, missing or in_tuple or f"{wanted!r} is not in list")
         return Constant(question(constants, wanted))
     return state.emit(question, box, value, type=INT)
 

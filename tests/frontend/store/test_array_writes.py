@@ -774,13 +774,14 @@ def row_of_a_mask(x):
 
 
 @pytest.mark.parametrize("f", [row_with_a_new_axis, places_twice, row_of_a_mask])
-def test_in_place_float_into_integer_array_rejected(f: Callable[..., float]) -> None:
+def test_in_place_float_into_integer_array_raises_as_numpy(f: Callable[..., float]) -> None:
     """Integers cannot hold what floats make of them; the entries were cut off instead."""
     x = np.array([0.4, 0.9])
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError) as expected:
         f(x)
-    with pytest.raises(srcad.errors.MutationError, match="cannot store float64 into an array of"):
+    with pytest.raises(type(expected.value), match="Cannot cast ufunc") as found:
         srcad.gradient(f, x)
+    assert str(found.value) == str(expected.value)
 
 
 def test_integer_array_entry_write_truncates() -> None:
