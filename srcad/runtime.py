@@ -268,7 +268,10 @@ def deep_copy(x: Any) -> Any:
     if isinstance(x, dict):
         return {key: deep_copy(item) for key, item in x.items()}
     if isinstance(x, tuple):
-        return tuple.__new__(type(x), [deep_copy(item) for item in x])
+        made = tuple.__new__(type(x), [deep_copy(item) for item in x])
+        if getattr(x, "__dict__", None):  # what SciPy's results have beside their items
+            vars(made).update(vars(x))
+        return made
     return x.copy() if isinstance(x, np.ndarray) else x
 
 

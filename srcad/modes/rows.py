@@ -11,6 +11,7 @@ import numpy as np
 
 from srcad.errors import short_path
 from srcad.ir.core import Location
+from srcad.runtime import deep_copy
 from srcad.startup.records import dataclass
 
 _HEAD, _TAIL = 40, 20  # rows of a long table that are printed
@@ -204,12 +205,12 @@ class Recorder:
         """Add a row of the `k`-th value."""
         made = self.templates[k]
         self.runs[k] = self.runs.get(k, 0) + 1
-        given = iter(map(_copied, operands))
+        given = iter(map(deep_copy, operands))
         known = tuple(
             o if o.value is not _LATER else Operand(o.name, next(given)) for o in made.operands
         )
         row = Row(
-            made.name, _copied(value), None, made.op, known, self.runs[k], made.where, made.ssa
+            made.name, deep_copy(value), None, made.op, known, self.runs[k], made.where, made.ssa
         )
         self.rows.append(row)
         return _GradientReceiver(row)
@@ -235,13 +236,3 @@ class _GradientReceiver:
 
     def __call__(self, bar: Any) -> None:
         self.row.gradient = bar
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, list):
-        return [_copied(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
-    return tuple.__new__(type(value), map(_copied, value)) if isinstance(value, tuple) else value

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import srcad
 from srcad import grad, hessian, hvp, jacfwd, jacobian
 from srcad.errors import SeedError
 
@@ -157,3 +158,14 @@ def test_a_stiff_equation_by_the_jacobian(method):
     assert len(found.t) <= len(known.t)
     assert (found.nfev, found.njev, found.nlu) <= (known.nfev, known.njev, known.nlu)
     np.testing.assert_allclose(found.y[:, -1], known.y[:, -1], rtol=1e-6)
+
+
+def test_value_of_fit_keeps_attributes_beside_its_items():
+    """In SciPy before 1.18 `intercept_stderr` is an attribute, not an item of the named tuple."""
+    stats = pytest.importorskip("scipy.stats")
+    x, y = np.arange(5.0), np.array([1.0, 3.0, 2.0, 5.0, 4.0])
+
+    value, _ = srcad.jvp(lambda x: stats.linregress(x, y), (x,), (np.ones(5),))
+
+    assert value.intercept_stderr == stats.linregress(x, y).intercept_stderr
+    assert repr(value) == repr(stats.linregress(x, y))
