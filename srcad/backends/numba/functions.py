@@ -87,7 +87,7 @@ def _emit_nearest(typing_context: Any, x: Any) -> Any:
 
 def _emit_add_any_order(typing_context: Any, s: Any, x: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fadd(*arguments, flags=("reassoc", "nsz"))
+        return builder.fadd(*arguments, flags=("reassoc",))
 
     both = types.float32 if s == x == types.float32 else types.float64
     return both(both, both), emit
@@ -103,7 +103,10 @@ _fma: Callable[[float, float, float], float] = intrinsic(_emit_fma)
 _multiply_add: Callable[[float, float, float], float] = intrinsic(_emit_multiply_add)
 _nearest: Callable[[float], float] = intrinsic(_emit_nearest)
 # s + x in a sum that may be evaluated in any order: the only operation that LLVM may reassociate.
-# Two operands of float32 are added as float32, all others as float64.
+# Two operands of float32 are added as float32, all others as float64. "reassoc" alone lets the loop
+# be vectorised. With "nsz" LLVM also looks into the operands, which have no flags themselves, and
+# cancels equal terms: s + (x - x) would be s for nan and infinities, s + ((x + y) - x) would be
+# s + y.
 add_any_order: Callable[..., float] = intrinsic(_emit_add_any_order)
 
 

@@ -278,6 +278,25 @@ def test_sum_in_any_order_is_vectorised(dtype):
         assert re.search(rf"\bv?add{suffix}\s.*[xyz]mm", assembly(total))
 
 
+def test_sum_in_any_order_keeps_terms_that_cancel():
+    add = functions.add_any_order
+
+    @numba.njit("UniTuple(float64, 4)(float64[::1], float64)", error_model="numpy")
+    def totals(x, w):
+        a = b = c = d = 0.0
+        for i in range(x.size):
+            a = add(a, x[i] * w - x[i] * w)
+            b = add(b, ((x[i] + w) - x[i]) - w)
+            c = add(c, x[i])
+            d = add(d, -x[i])
+        return a, b, add(c, d), add(add(0.0, w - x[0]), x[0])
+
+    for value in (np.nan, np.inf, -np.inf):
+        assert np.isnan(totals(np.array([value, 2.0, 3.0]), 1.0)).all()
+    rounded = totals(np.full(100, 1.0), 1e-20)
+    assert np.isclose(rounded[1], -100 * 1e-20, rtol=1e-14, atol=0.0)
+
+
 def test_sum_of_other_types_is_of_float64():
     @numba.njit("float64(float32, float64)")
     def add(x, y):

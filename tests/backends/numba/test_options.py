@@ -18,6 +18,7 @@ import pytest
 import srcad
 from srcad.__main__ import main
 from srcad.errors import NonFiniteError, NotCompiledError, OptionError
+from tests.marks import some
 
 ROOT = Path(__file__).resolve().parents[3]
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
@@ -124,6 +125,37 @@ def test_compiled_gradient_equals_numpy_gradient():
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-13)
     for one, other in zip(found[1], expected[1], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
+def mean_of_products(x, s):
+    return np.mean(x * s - s * x)
+
+
+def sum_of_rows(x, s):
+    return np.sum(np.sum(x * s - x * s, axis=1))
+
+
+def mean_in_single_precision(x, s):
+    return np.mean((s * x - x * s).astype(np.float32))
+
+
+def variance(x, s):
+    return np.var(-(s * x) + s * x)
+
+
+@needs_numba
+@pytest.mark.parametrize(
+    "function", some([mean_of_products, sum_of_rows, mean_in_single_precision, variance], 1)
+)
+def test_compiled_sum_of_terms_that_cancel_is_nan(function):
+    compiled = srcad.value_and_grad(function, wrt="s", backend="numba")
+    finite, special = np.ones((2, 3)), np.array([[1.0, np.inf, 2.0], [3.0, 4.0, np.nan]])
+
+    assert compiled(finite, 2.0) == (0.0, 0.0)
+    for column in range(3):
+        x = special[:, [column]] * np.ones((2, 3))
+        is_nan = not np.isfinite(x).all()  # x * s - x * s, and its derivative x - x
+        assert np.isnan(compiled(x, 2.0)).tolist() == [is_nan, is_nan]
 
 
 @needs_numba
