@@ -11,7 +11,7 @@ fusion) and section 8.6 (array contraction).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from srcad.backends.numba.loops import (
     ONE,
@@ -270,12 +270,12 @@ def contract(body: list[Node], storages: Mapping[str, Storage]) -> None:
     for k, one in enumerate(found):
         for name in one:
             where.setdefault(name, []).append(k)
-    local: dict[int, set[str]] = {}
+    local: dict[int, list[str]] = {}
     for name, places in where.items():
         storage = storages.get(name)
         if storage is None or storage.escapes or storage.given or len(places) != 1:
             continue
-        local.setdefault(places[0], set()).add(name)
+        local.setdefault(places[0], []).append(name)
     for k, names in local.items():
         node = body[k]
         if isinstance(node, Nest):
@@ -287,7 +287,7 @@ def contract(body: list[Node], storages: Mapping[str, Storage]) -> None:
 
 def _without_axis(
     nest: Nest,
-    names: set[str],
+    names: Sequence[str],
     found: Mapping[str, list[tuple[Affine, ...] | None]],
     storages: Mapping[str, Storage],
 ) -> None:

@@ -124,8 +124,9 @@ def _place(
 ) -> None:
     users: dict[str, list[Node]] = {}
     for node in body:
-        for name in {a.storage for a in node.accesses()} & names:
-            users.setdefault(name, []).append(node)
+        for name in dict.fromkeys(a.storage for a in node.accesses()):  # in the order of first use
+            if name in names:
+                users.setdefault(name, []).append(node)
     deeper: dict[int, set[str]] = {}
     for name, nodes in users.items():
         storage = storages[name]
