@@ -1,28 +1,32 @@
 """Compilation of generated loops with Numba, with a cache on disk.
 
-A folder has one module per text, ``<hash>.py``, and Numba's files for it.  The hash is that of
-everything the machine code depends on.
+A folder has one file per kernel, ``<hash>.nbc``: the hash is that of everything the machine code
+depends on.  The files are written and read here and not by Numba, which prefers the folder that
+``NUMBA_CACHE_DIR`` names to any other, and loads damaged files without a check.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
-import importlib.util
 import math
 import os
+import pickle
 import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 import llvmlite
 import llvmlite.binding
 import numba
 import numpy as np
+from numba.core import serialize
+from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaError, NumbaWarning
 
 from srcad.backends.interface import NotCovered
@@ -31,12 +35,14 @@ from srcad.backends.numba.deopt import Deopt
 from srcad.backends.numba.lowering import Parameter
 from srcad.startup.deep_recursion import deep_recursion
 from srcad.startup.locks import importing
+from srcad.startup.records import dataclass
 
 LINEAR = (
     "cholesky", "determinant", "gemm_nn", "gemm_nt", "gemm_tn", "gemm_tt", "gemv_n", "gemv_t",
     "inverse", "lower_inverse", "solve", "solve_lower",
 )  # fmt: skip
 _LAPACK = "srcad.backends.numba.lapack"  # needs SciPy
+_DIGEST = hashlib.sha256().digest_size
 _OPTIONS: Mapping[str, Any] = {"error_model": "numpy"}
 # A defect of the text, or something that Numba does not support, shows as one of these; a warning
 # is raised where warnings are errors.
@@ -92,9 +98,13 @@ def _compiled(
 ) -> Callable[..., Any]:
     signature = tuple(_numba_type(p) for p in parameters)
     options = {**_OPTIONS, "parallel": "numba.prange(" in text}
-    function = None if folder is None else _kept(text, name, folder)
-    if function is not None:
-        return _made(numba.njit(signature, cache=True, **options)(function))
+    if folder is not None:
+        whole = _module_text(text, name)
+        dispatcher = numba.njit(**options)(getattr(_module(whole), name))
+        dispatcher._cache = _Files(folder, whole)
+        dispatcher.compile(signature)
+        dispatcher.disable_compile()
+        return _made(dispatcher)
     code = compile(text, f"<srcad numba {name}>", "exec", dont_inherit=True)
     space = {k: getattr(importlib.import_module(m), k) for k, m in _homes(code).items()}
     space.update(np=np, numba=numba, math=math)
@@ -131,21 +141,44 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 # ------------------------------------------------------------------------- the folder
-def _kept(text: str, name: str, folder: str) -> Callable[..., Any] | None:
-    """Return the function of generated code, as a module in the cache; None if not writable."""
-    whole = _module_text(text, name)
-    key = hashlib.sha256("\n".join((whole, *_versions())).encode()).hexdigest()
-    place = os.path.join(folder, f"{key}.py")
-    try:
-        if not os.path.exists(place):
-            _write(place, whole)
-        with open(place, encoding="utf-8") as file:
-            if file.read() != whole:
-                return None
-    except OSError:
-        return None
-    found: Callable[..., Any] = getattr(_imported(f"srcad_kernel_{key}", place), name)
-    return found
+@dataclass(frozen=True, eq=False)
+class _Files:
+    """The files of a kernel, one per signature, with the interface of Numba's caches.
+
+    A file has the hash of its contents in front.  One that is damaged, or cannot be read, counts as
+    missing and is replaced.
+    """
+
+    # The folder.
+    cache_path: str
+    # The module that defines the kernel.
+    text: str
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Return the result of the compiler for a signature; None if it is not in the folder."""
+        target_context.refresh()
+        try:
+            with open(self._place(signature, target_context.codegen()), "rb") as file:
+                digest, data = file.read(_DIGEST), file.read()
+        except OSError:
+            return None
+        if hashlib.sha256(data).digest() != digest:
+            return None
+        return CompileResult._rebuild(target_context, *pickle.loads(data))
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Write the result of the compiler, unless it is valid in this process only."""
+        if result.lifted or result.library.has_dynamic_globals:
+            return
+        data = serialize.dumps(result._reduce())
+        with contextlib.suppress(OSError):
+            place = self._place(signature, result.library.codegen)
+            _write(place, hashlib.sha256(data).digest() + data)
+
+    def _place(self, signature: Any, codegen: Any) -> str:
+        parts = (self.text, *_versions(), str(signature), str(codegen.magic_tuple()))
+        key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        return os.path.join(self.cache_path, f"{key}.nbc")
 
 
 def _module_text(text: str, name: str) -> str:
@@ -167,24 +200,26 @@ def _versions() -> tuple[str, ...]:
     return (*texts, *libraries, platform.python_version(), cpu)
 
 
-def _write(place: str, text: str) -> None:
+def _write(place: str, data: bytes) -> None:
     """Write a file atomically."""
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(place), suffix=".tmp")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(temporary, place)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, place)
+    except OSError:
+        os.unlink(temporary)
+        raise
 
 
-def _imported(name: str, place: str) -> Any:
-    """Import a module by its path; Numba looks it up by its name."""
-    known = sys.modules.get(name)
-    if known is not None:
-        return known
-    spec = importlib.util.spec_from_file_location(name, place)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+def _module(text: str) -> ModuleType:
+    """Return the module of a text; Numba looks it up by its name when it loads compiled code."""
+    name = f"srcad_kernel_{hashlib.sha256(text.encode()).hexdigest()}"
     with importing:
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return module
+        found = sys.modules.get(name)
+        if found is None:
+            found = ModuleType(name)
+            code = compile(text, f"<{name}>", "exec", dont_inherit=True)
+            exec(code, found.__dict__)
+            sys.modules[name] = found
+    return found

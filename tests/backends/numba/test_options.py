@@ -17,7 +17,11 @@ import pytest
 
 import srcad
 from srcad.__main__ import main
+from srcad.backends.interface import NotCovered
+from srcad.backends.numba.lowering import Parameter
+from srcad.backends.numba.running import kernels
 from srcad.errors import NonFiniteError, NotCompiledError, OptionError
+from srcad.types.numeric import Numeric
 from tests.marks import some
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -380,13 +384,10 @@ def test_background_compilation_replaces_numpy_code():
 
 @needs_numba
 def test_failed_background_compilation_warns_at_next_call(monkeypatch):
-    from srcad.backends.interface import NotCovered
-    from srcad.backends.numba import kernels
-
     def fails(*_):
         raise NotCovered("a defect")
 
-    monkeypatch.setattr(kernels, "compiled", fails)
+    monkeypatch.setattr(kernels(), "compiled", fails)
     gradient = srcad.grad(lambda x: np.sum(x * x), backend=srcad.Numba(wait=False))
 
     gradient(X)
@@ -463,6 +464,77 @@ def test_cache_in_writable_folder_is_refused(tmp_path):
 
     with pytest.raises(OptionError, match="other users may write"):
         gradient(X, 2.0)
+
+
+def small_kernel(kept):
+    """Compile ``x + 1`` and return it, the number of its loads from disk, and its files."""
+    number = Numeric(np.dtype(np.float64), ())
+    kernel = kernels().compiled(
+        "def kernel(x):\n    return x + 1.0\n", "kernel", [Parameter("x", (), number)],
+        None if kept is None else str(kept),
+    )  # fmt: skip
+    files = [] if kept is None else sorted(kept.glob("*"))
+    return kernel, sum(kernel.stats.cache_hits.values()), files
+
+
+@needs_numba
+@pytest.mark.parametrize(
+    "damage",
+    some(
+        [
+            lambda data: data[:100] + bytes([data[100] ^ 1]) + data[101:],
+            lambda data: data[: len(data) // 2],
+            lambda data: b"",
+            lambda data: data[:7],
+            lambda data: np.random.default_rng(0).bytes(len(data)),
+            lambda data: data + b"x",
+        ],
+        3,
+    ),
+)
+def test_damaged_file_of_compiled_code_is_replaced(tmp_path, damage):
+    _, _, (file,) = small_kernel(tmp_path)
+    file.write_bytes(damage(file.read_bytes()))
+
+    kernel, loads, files = small_kernel(tmp_path)
+
+    assert (kernel(2.0), loads, files) == (3.0, 0, [file])
+    again, loads, _ = small_kernel(tmp_path)
+    assert (again(2.0), loads) == (3.0, 1)
+
+
+@needs_numba
+def test_kernel_is_compiled_if_its_folder_is_gone(tmp_path):
+    kernel, loads, files = small_kernel(tmp_path / "gone")
+
+    assert (kernel(2.0), loads, files) == (3.0, 0, [])
+
+
+@needs_numba
+def test_full_disk_leaves_no_file(tmp_path, monkeypatch):
+    def replace(old, new):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", replace)
+
+    kernel, _, files = small_kernel(tmp_path)
+
+    assert (kernel(2.0), files) == (3.0, [])
+
+
+@needs_numba
+@pytest.mark.parametrize("given", [True, False])
+def test_folder_of_numba_is_not_used(tmp_path, monkeypatch, given):
+    config = importlib.import_module("numba.core.config")
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    mine.mkdir()
+    other.mkdir()
+    monkeypatch.setattr(config, "CACHE_DIR", str(other))
+
+    small_kernel(mine if given else None)
+
+    assert [*other.rglob("*")] == []
+    assert len([*mine.iterdir()]) == given
 
 
 @needs_numba
