@@ -5,6 +5,7 @@ import importlib.util
 import os
 import pickle
 import runpy
+import stat
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ import pytest
 import srcad
 from srcad.__main__ import main
 from srcad.backends.interface import NotCovered
+from srcad.backends.numba.folder import _is_safe, private
 from srcad.backends.numba.lowering import Parameter
 from srcad.backends.numba.running import kernels
 from srcad.errors import NonFiniteError, NotCompiledError, OptionError
@@ -464,6 +466,71 @@ def test_cache_in_writable_folder_is_refused(tmp_path):
 
     with pytest.raises(OptionError, match="other users may write"):
         gradient(X, 2.0)
+
+
+@needs_numba
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_cache_below_folder_that_others_may_exchange_is_refused(tmp_path):
+    parent = tmp_path / "shared"
+    parent.mkdir()
+    parent.chmod(0o777)
+    gradient = srcad.grad(smooth, backend=srcad.Numba(cache=parent / "mine"))
+
+    with pytest.raises(OptionError, match="other users may put another one in its place"):
+        gradient(X, 2.0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_folder_below_link_into_shared_folder_is_refused(tmp_path):
+    shared, link = tmp_path / "shared", tmp_path / "link"
+    (shared / "mine").mkdir(parents=True, mode=0o700)
+    shared.chmod(0o777)
+    link.symlink_to(shared / "mine")
+
+    with pytest.raises(OptionError, match="may change '.*shared'"):
+        private(str(link / "kept"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_new_folders_below_sticky_folder_are_private(tmp_path):
+    sticky = tmp_path / "temporary"
+    sticky.mkdir()
+    sticky.chmod(0o1777)
+    before = os.umask(0)
+    try:
+        inner = Path(private(str(sticky / "a" / "b")))
+    finally:
+        os.umask(before)
+
+    found = [stat.S_IMODE(place.stat().st_mode) for place in (inner, *inner.parents[:3])]
+    assert found == [0o700, 0o700, 0o700, 0o1777]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+@pytest.mark.parametrize(
+    ("mode", "owner", "group", "is_safe"),
+    [
+        (0o40755, 1000, 50, True),
+        (0o40755, 0, 0, True),
+        (0o40755, 1001, 50, False),
+        (0o41777, 0, 0, True),
+        (0o41777, 1001, 50, False),
+        (0o40757, 1000, 1000, False),
+        (0o40775, 1000, 50, False),
+        (0o40775, 1000, 1000, True),
+        (0o120777, 1000, 50, True),
+        (0o120777, 1001, 50, False),
+    ],
+)
+def test_directory_is_safe_if_only_the_user_and_root_may_rename(
+    monkeypatch, mode, owner, group, is_safe
+):
+    monkeypatch.setattr(os, "getuid", lambda: 1000)
+    monkeypatch.setattr(os, "getgid", lambda: 1000)
+
+    found = os.stat_result((mode, 1, 1, 1, owner, group, 0, 0, 0, 0))
+
+    assert _is_safe(found) is is_safe
 
 
 def small_kernel(kept):
