@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from typing import Any
 
 from srcad.errors import OptionError
@@ -74,3 +75,14 @@ def options_of(backend: Any) -> Any:
 def numba_is_installed() -> bool:
     """Return True if Numba can be imported; it is not imported."""
     return importlib.util.find_spec("numba") is not None
+
+
+def compiler_is_disabled() -> bool:
+    """Return True if ``NUMBA_DISABLE_JIT`` turns Numba off; it is not imported."""
+    config = sys.modules.get("numba.core.config")
+    if config is not None:
+        return bool(getattr(config, "DISABLE_JIT", False))
+    try:
+        return bool(int(os.environ.get("NUMBA_DISABLE_JIT", "0")))
+    except ValueError:
+        return False  # as in Numba, which warns of it

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from srcad.arguments.options import Numba, numba_is_installed
+from srcad.arguments.options import Numba, compiler_is_disabled, numba_is_installed
 from srcad.backends.interface import Backend, NotCovered
 from srcad.backends.numba.folder import VARIABLE, private
 from srcad.backends.numba.fusion import Fusion, contract, without_unit_axes
@@ -56,6 +56,8 @@ def prepare(function: Function, *, parallel: bool = False) -> Prepared:
     """Lower a function to loops and mark parallel ones; raise `NotCovered` if it cannot be done."""
     if not numba_is_installed():
         raise NotCovered("no Numba")
+    if compiler_is_disabled():
+        raise NotCovered("NUMBA_DISABLE_JIT is set", is_choice=True)
     prepared = fused_loops(function, parallel=parallel)
     body = prepared.lowered.body
     is_plain = all(isinstance(node, Assign | Guard) for node in body)

@@ -96,6 +96,8 @@ def compiled(
 def _compiled(
     text: str, name: str, parameters: Sequence[Parameter], folder: str | None
 ) -> Callable[..., Any]:
+    if numba.config.DISABLE_JIT:  # Numba's decorators return the Python function
+        raise NotCovered("Numba is set to compile nothing")
     signature = tuple(_numba_type(p) for p in parameters)
     options = {**_OPTIONS, "parallel": "numba.prange(" in text}
     if folder is not None:

@@ -18,6 +18,7 @@ import pytest
 
 import srcad
 from srcad.__main__ import main
+from srcad.arguments.options import compiler_is_disabled
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba.folder import _is_safe, private
 from srcad.backends.numba.lowering import Parameter
@@ -602,6 +603,33 @@ def test_folder_of_numba_is_not_used(tmp_path, monkeypatch, given):
 
     assert [*other.rglob("*")] == []
     assert len([*mine.iterdir()]) == given
+
+
+# ----------------------------------------------------------------------- Numba switched off
+@needs_numba
+def test_disabled_compiler_runs_numpy_code(monkeypatch):
+    monkeypatch.setattr(importlib.import_module("numba.core.config"), "DISABLE_JIT", 1)
+    gradient = srcad.grad(lambda x: np.sum(np.sin(x) ** 2), backend=srcad.Numba(strict=True))
+
+    np.testing.assert_allclose(gradient(X), np.sin(2 * X), rtol=1e-14, atol=1e-16)
+    assert gradient.inspect(X).backend == "numpy: NUMBA_DISABLE_JIT is set"
+
+
+@needs_numba
+def test_compiler_disabled_after_the_loops_were_written_is_not_used(tmp_path, monkeypatch):
+    kernels()
+    monkeypatch.setattr(importlib.import_module("numba.core.config"), "DISABLE_JIT", 1)
+
+    with pytest.raises(NotCovered, match="set to compile nothing"):
+        small_kernel(tmp_path)
+
+
+@pytest.mark.parametrize(("value", "expected"), [("1", True), ("0", False), ("yes", False)])
+def test_disabled_compiler_is_known_before_numba_is_imported(monkeypatch, value, expected):
+    monkeypatch.delitem(sys.modules, "numba.core.config", raising=False)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", value)
+
+    assert compiler_is_disabled() is expected
 
 
 @needs_numba
