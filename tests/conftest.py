@@ -87,15 +87,17 @@ def _thin(items: list[pytest.Item]) -> None:
 
 
 def _mark_slow(items: list[pytest.Item]) -> None:
-    """Mark the tests that ``tests/slow.txt`` names.
+    """Mark the tests that ``tests/slow.txt`` names, or whose function it names.
 
     That each of them exists is checked on the newest Python with all extras: elsewhere some tests
     are absent.
     """
-    left = slow_ids()
+    slow = slow_ids()
+    left = set(slow)
     for item in items:
-        if item.nodeid in left:
-            left.remove(item.nodeid)
+        names = {item.nodeid, item.nodeid.partition("[")[0]} & slow
+        if names:
+            left -= names
             item.add_marker("slow")
     is_complete = sys.version_info >= (3, 13) and all(map(find_spec, ("numba", "mpmath")))
     if left and is_complete:

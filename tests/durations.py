@@ -14,6 +14,20 @@ from pathlib import Path
 LIMIT = 0.1  # seconds of CPU of a test that is not marked
 
 
+def write(file: Path, seconds: Counter[str]) -> None:
+    """Write the list of slow tests; functions that it names stay, and stand for all their cases.
+
+    These are functions with few cases of a long table, which are others when the table grows.
+    """
+    old = file.read_text().splitlines() if file.exists() else []
+    functions = {name for name in old if name in {test.partition("[")[0] for test in seconds}}
+    functions -= {name for name in old if name in seconds}
+    slow = {name for name, spent in seconds.items() if spent > LIMIT}
+    slow = functions | {name for name in slow if name.partition("[")[0] not in functions}
+    file.write_text("".join(f"{name}\n" for name in sorted(slow)))
+    print(f"{len(slow)} names of {len(seconds)} tests")
+
+
 def main() -> None:
     """Print sums, or write the list."""
     parser = argparse.ArgumentParser(prog="python -m tests.durations", description=__doc__)
@@ -26,10 +40,7 @@ def main() -> None:
         seconds.update(json.loads(file.read_text()))
     whole = seconds.pop("", 0.0)
     if given.write:
-        slow = sorted(name for name, spent in seconds.items() if spent > LIMIT)
-        given.write.write_text("".join(f"{name}\n" for name in slow))
-        spent = sum(seconds[name] for name in slow)
-        print(f"{len(slow)} of {len(seconds)} tests are slow, {spent:.0f} of {whole:.0f} s")
+        write(given.write, seconds)
         return
     by_file: Counter[str] = Counter()
     for name, spent in seconds.items():
