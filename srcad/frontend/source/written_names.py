@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import re
+import types
 from typing import Any
 
 import numpy as np
@@ -53,12 +55,46 @@ def positional_names(function: Any, *, or_by_name: bool = False) -> tuple[str, .
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return ()
+        return _documented_names(function)
     return tuple(
         p.name
         for p in parameters
         if p.kind is p.POSITIONAL_OR_KEYWORD or (p.kind is p.POSITIONAL_ONLY and not or_by_name)
     )
+
+
+def _documented_names(function: Any) -> tuple[str, ...]:
+    """Return the same for a compiled function without a signature, from its docstring.
+
+    Before version 2.4 most compiled functions of NumPy have none.
+
+    >>> def dot(): "dot(a, b, out=None)"
+    >>> _documented_names(dot)
+    ('a', 'b', 'out')
+    """
+    if isinstance(function, np.ufunc):
+        return (
+            (*(f"x{k}" for k in range(1, function.nin + 1)), "out")
+            if function.nin > 1
+            else ("x", "out")
+        )
+    name, text = getattr(function, "__name__", ""), getattr(function, "__doc__", None) or ""
+    is_method = isinstance(function, types.MethodDescriptorType)
+    if is_method and not text:
+        return positional_names(getattr(np, name, None))
+    pattern = rf"\s*(?:\w+\.)?{re.escape(name)}\((.*?)\)[ \t]*(?:->[^\n]*)?(?:\n|$)"
+    found = re.match(pattern, text, re.DOTALL)
+    if not name or found is None:
+        return ()
+    listed = re.sub(r"\([^()]*\.\.\.[^()]*\)", "arrays", found[1])  # "(a1, a2, ...)"
+    listed = re.sub(r"<[^<>]*>", "None", listed)  # "<no value>"
+    try:
+        node = ast.parse(f"def f({listed}): pass").body[0]
+    except SyntaxError:
+        return ()
+    assert isinstance(node, ast.FunctionDef)
+    names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+    return tuple(["self"] * is_method + names)
 
 
 def may_ask(name: str, count: int, *, of_array: bool) -> bool:

@@ -22,9 +22,11 @@ def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """
     if kwargs:
         args, kwargs = _without_names(function, args, kwargs)
-    if len(args) < 2 or module_of(function).partition(".")[0] != "numpy":
+    is_ufunc = isinstance(function, np.ufunc)  # without a module before NumPy 2.1
+    module = module_of(function) or ("numpy" if is_ufunc else "")
+    if len(args) < 2 or module.partition(".")[0] != "numpy":
         return args, kwargs
-    if isinstance(function, np.ufunc):
+    if is_ufunc:
         more = args[function.nin :]
         asks = any(not isinstance(box, Constant) or box.value is not None for box in more)
         return (args if asks else args[: function.nin]), kwargs

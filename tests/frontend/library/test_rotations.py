@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 from scipy.spatial.transform import Rotation
 
 import srcad
@@ -9,6 +10,9 @@ from srcad import errors
 from srcad.testing import check_grads
 from tests.marks import some
 
+pytestmark = pytest.mark.skipif(
+    np.lib.NumpyVersion(scipy.__version__) < "1.17.0", reason="the methods are those of SciPy 1.17"
+)
 V = np.array([0.4, -1.3, 0.7])
 STACK = np.array([[0.4, -1.3, 0.7], [2.0, 0.3, -0.5]])
 W = np.arange(9.0).reshape(3, 3) - 3.3
