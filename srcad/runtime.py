@@ -297,16 +297,10 @@ def write_out(array: Any, function: Any, *operands: Any) -> None:
     function(*operands, out=array)
 
 
-def list_part(items: Any, k: int, wanted: str) -> Any:
-    """Return an item of a list of gradients, one for each item of the argument.
-
-    Raises
-    ------
-    WrtError
-        The list is shorter.  `wanted` is how the user named the part.
-    """
+def check_part(items: Any, k: int, wanted: str) -> None:
+    """Refuse a part of a list that is shorter; `wanted` is how the user named the part."""
     if -len(items) <= k < len(items):
-        return items[k]
+        return
     raise WrtError(
         f"wrt={wanted!r}: {wanted.rpartition('[')[0]!r} has no such part",
         why=f"it is a list of {len(items)}.",
@@ -510,6 +504,7 @@ CHECKS = frozenset(
         check_real_scalar,
         check_numeric,
         check_not_array,
+        check_part,
         fits,
     }
 )

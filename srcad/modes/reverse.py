@@ -163,13 +163,14 @@ def _at(builder: Builder, function: Function, gradient: Atom, place: WrtEntry) -
             return Const(None)
         if part is not gradient:
             gradient = part
-        elif isinstance(type_ := atom_type(gradient), ListOf):
+            continue
+        if isinstance(atom_type(gradient), ListOf):
             name = function.params[place.parameter].hint or "argument"
             steps = place.steps[: count - (place.item is not None)]
             text = Const(spelled_steps(str(place.item or name), steps))
-            gradient = builder.call(runtime.list_part, gradient, Const(key), text, type=type_.item)
-        else:
-            gradient = _read(builder, gradient, key)
+            nothing = Opaque(type(None))
+            builder.call(runtime.check_part, gradient, Const(key), text, effect=True, type=nothing)
+        gradient = _read(builder, gradient, key)
     return gradient
 
 

@@ -11,7 +11,15 @@ import numpy as np
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, linear, nondifferentiable
 from srcad.rules.row import NoPartial, Result
-from srcad.runtime import sign, sorted_positions, unbroadcast, zero_cotangent
+from srcad.runtime import (
+    error_of,
+    sign,
+    sorted_positions,
+    unbroadcast,
+    unpacking_message,
+    write_out,
+    zero_cotangent,
+)
 
 BASES = NoPartial("np.logspace has a rule for one number as its base")
 
@@ -47,7 +55,7 @@ nondifferentiable(np.nonzero, result=Result(None, any_lengths=True))
 nondifferentiable(np.unravel_index, result=Result(None))
 nondifferentiable(np.linalg.matrix_rank)
 nondifferentiable(np.histogram_bin_edges, memory="shared")
-nondifferentiable(sorted_positions)
+nondifferentiable(sorted_positions, unpacking_message, error_of, write_out)
 nondifferentiable(np.shares_memory, np.may_share_memory, str, repr, format, print)
 nondifferentiable(np.result_type, np.can_cast, np.promote_types, np.min_scalar_type)
 nondifferentiable(np.issubdtype, np.finfo, np.iinfo, operator.indexOf, operator.countOf)
