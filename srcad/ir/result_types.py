@@ -43,7 +43,17 @@ def item(args: Args) -> Type | None:
             found = container.items[position.value]
     elif isinstance(container, ListOf):
         found = container.item
+    elif isinstance(container, Numeric):
+        found = _row(container)
     return found
+
+
+def _row(array: Numeric) -> Numeric:
+    """Return the type of a row of an array, which stands for a list or tuple of cotangents."""
+    if not array.shape:
+        return Numeric(array.dtype)
+    rest = array.shape[1:]
+    return array.of_shape(rest, "array" if rest else "numpy")
 
 
 def tuple_of(args: Args) -> Type | None:

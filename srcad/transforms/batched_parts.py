@@ -30,8 +30,10 @@ Batch = Callable[[BatchedScope, Call], "Atom | None"]
 
 # ------------------------------------------------------------------------------- structures
 def _part(scope: BatchedScope, op: Call) -> Atom | None:
-    if isinstance(argument_type(op.args[0]), Numeric):
-        return None
+    type_ = argument_type(op.args[0])
+    if isinstance(type_, Numeric):  # an array that stands for a list or tuple
+        row = Display("tuple", (ALL, op.args[1]))
+        return scope.call(operator.getitem, scope.of(op.args[0]), row) if rank(type_) else None
     wide = scope.wide(op.result.type, scope.tree(op.result))
     return scope.builder.call(op.target, *map(scope.of, op.args), type=wide)
 

@@ -205,7 +205,7 @@ def item_type(bars: Type, item: Type, activity: Activity) -> Type:
     if isinstance(bars, Numeric) and bars.shape:
         rest = bars.shape[1:]
         return bars.of_shape(rest, "array" if rest else "numpy")
-    if isinstance(item, Numeric):
+    if isinstance(item, Numeric) or isinstance(bars, Numeric):
         return Numeric()  # nothing is known of the rows
     return cotangent_type(item, activity)
 
