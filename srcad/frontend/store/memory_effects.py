@@ -51,8 +51,13 @@ _C_ORDER, _F_ORDER = Const("C"), Const("F")
 
 
 _COMPACT: frozenset[Any] = frozenset(
-    {np.zeros, np.ones, np.empty, np.full, np.arange, np.linspace, np.eye, np.identity, np.outer,
-     np.dot, np.matmul, operator.matmul, np.tile}
+    {np.zeros, np.ones, np.empty, np.full, np.arange, np.eye, np.identity, np.outer,
+     np.dot, np.matmul, operator.matmul}
+)  # fmt: skip
+# Functions of NumPy that may lay out their results in another order than the arrays given.
+_MOVING: frozenset[Any] = frozenset(
+    {np.cross, np.linalg.cross, np.einsum, np.linspace, np.logspace, np.geomspace,
+     np.apply_along_axis, np.nanpercentile, np.nanquantile, np.nanmedian, np.asfortranarray}
 )  # fmt: skip
 
 
@@ -138,8 +143,7 @@ def _note_new(
     shape = shape_of(result)
     flat = shape is not None and len(shape) <= 1
     c_order = target is np.copy and ("order", Const("C")) in kwargs
-    # What is made of arrays in C order is in C order; only np.cross may move its axes.
-    follows = target is not np.cross and known_layout.all_compact(state, args)
+    follows = keeps_c_order(target) and known_layout.all_compact(state, args)
     if flat or c_order or is_one_of(target, _COMPACT) or follows:
         state.compact.add(result)
     elif shape is not None and not kwargs:
@@ -147,6 +151,18 @@ def _note_new(
         arrays = tuple(a for a in args if isinstance(a, Value) and shape_of(a) != ())
         if alike and all(len(shape_of(a) or ()) == len(shape) for a in arrays):
             state.laid_as[result] = None, arrays
+
+
+def keeps_c_order(target: Any) -> bool:
+    """Return True if the result is in C order where all arrays given are.
+
+    SciPy's functions call Fortran's, and those of polynomials move an axis to the end.
+    """
+    module = module_of(target)
+    if is_elementwise(target):
+        return True
+    moves = module.startswith(("scipy", "numpy.polynomial")) or is_one_of(target, _MOVING)
+    return not moves
 
 
 def _names_an_order(arg: Arg) -> bool:
