@@ -12,11 +12,16 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.activity_trees import fully_active, position
 from srcad.analysis.arguments import arguments, differentiable_arguments, is_of_integers, rule_of
-from srcad.errors import MissingRuleError, UnsupportedSyntaxError, UnsupportedTypeError
+from srcad.errors import (
+    MissingRuleError,
+    SrcadError,
+    UnsupportedSyntaxError,
+    UnsupportedTypeError,
+)
 from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
-from srcad.ir.inference.builder import atom_type
+from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
+from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.memory import is_one_of
 from srcad.ir.operations import every
 from srcad.ir.text import target_name
@@ -36,7 +41,7 @@ from srcad.transforms.refusals import (
     refuse_unknown_field,
     unwritten,
 )
-from srcad.transforms.sweep import is_scalar
+from srcad.transforms.sweep import cotangent_type, is_scalar
 from srcad.transforms.tangents import ForwardScope, Tangent
 from srcad.transforms.transposed import by_formula, transposed
 from srcad.types.numeric import Numeric, same_dtype
@@ -226,6 +231,8 @@ def _product(scope: Any, dot: Atom, partial: Any) -> Atom | None:
 
 def _by_function(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
     """Return the function itself, of the tangents."""
+    if any(isinstance(arg, Const) and type(arg.value) is str for arg in arguments(op).values()):
+        _refuse_as_transposed(forward.scope, op, rule)
     flows = differentiable_arguments(op)
     dots = {
         place: forward.spelled(arg, forward.of(arg))
@@ -233,6 +240,22 @@ def _by_function(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
         if place in flows and rule.entry(place) is not None and not _is_option(arg)
     }
     return _called(forward, op, dots)
+
+
+def _refuse_as_transposed(scope: ReverseScope, op: Call, rule: Rule) -> None:
+    """Raise an error for a call of a linear function for which its transpose has none.
+
+    With such an option the function of the tangents is another one: ``np.ravel(x, "K")`` is read in
+    the memory order of `x`, not in that of its tangent.
+    """
+    aside = ReverseScope(scope.sweep, Block(), Builder(where=op.where, half="reverse"))
+    y_bar = Value(cotangent_type(op.result.type))
+    try:
+        entries = chosen_entries(aside, op, rule, arguments(op), [y_bar], {})
+    except (AlwaysRaisesError, SrcadError):
+        return  # known in forward mode only
+    for place, _, entry in entries:
+        refuse_no_partial(op, place, entry)
 
 
 def _is_option(arg: Arg) -> bool:

@@ -10,7 +10,7 @@ import pytest
 import srcad
 from benchmarks.npbench import KERNELS
 from srcad import rules
-from srcad.errors import MissingRuleError, SeedError
+from srcad.errors import MissingRuleError, NotDifferentiableError, SeedError
 from srcad.rules.formulas import spelling
 from tests.corpus.collected import CORPUS
 from tests.directions import assert_modes_agree
@@ -532,3 +532,30 @@ def test_arguments_may_be_given_by_name(f):
     np.testing.assert_allclose(y_dot, (f(A + 1e-6 * v) - f(A - 1e-6 * v)) / 2e-6, atol=1e-7)
     u = np.ones_like(y)
     np.testing.assert_allclose(np.sum(srcad.pullback(f, A)[1](u)[0] * v), np.sum(y_dot * u))
+
+
+# ------------------------------------------------------------------------ memory orders
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.ravel(order="K"),
+        lambda x: np.ravel(x, "A") ** 2,
+        lambda x: x.flatten("K"),
+        lambda x: np.reshape(x, (3, 2), order="A"),
+    ],
+    ids=["ravel", "A", "flatten", "reshape"],
+)
+def test_reading_in_memory_order_is_refused_as_in_reverse_mode(f):
+    x = np.arange(6.0).reshape(3, 2).T
+
+    for derivative in (srcad.jvp, lambda f, *x: srcad.pullback(f, *x[0])):
+        with pytest.raises(NotDifferentiableError, match="memory layout"):
+            derivative(f, (x,), (np.ones((2, 3)),))
+
+
+def test_copy_in_memory_order_has_the_tangent_in_its_own():
+    x, x_dot = np.arange(6.0).reshape(3, 2).T, np.arange(6.0).reshape(2, 3)
+
+    y, y_dot = srcad.jvp(lambda x: x.copy(order="K").reshape(-1) ** 2, (x,), (x_dot,))
+
+    np.testing.assert_allclose(y_dot, 2 * x.reshape(-1) * x_dot.reshape(-1))
