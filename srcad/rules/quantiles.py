@@ -15,6 +15,7 @@ import numpy as np
 from srcad.rules.conjugates import ORDER, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.registry import is_known, static
+from srcad.rules.row import NoPartial
 from srcad.rules.shape import flattened, unflattened
 from srcad.rules.writes import add_at_repeated
 
@@ -23,6 +24,11 @@ PARAMETERS = {
     "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
     "linear": (1.0, 1.0), "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (0.375, 0.375),
 }  # fmt: skip
+
+# NumPy moves the axes of such levels to other places than for one axis.
+LEVELS = NoPartial(
+    "for several axes, its rule is for levels q of at most one axis: use np.ravel(q)"
+)
 
 
 @static
@@ -169,6 +175,8 @@ def nanquantile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
     """Ranks and counts of each row are those of its numbers; at nan: 0."""
     if may_be_complex(a):
         return ORDER, ORDER
+    if np.size(axis) > 1 and np.ndim(q) > 1:
+        return LEVELS, LEVELS
     if np.size(a) == 0:
         return np.zeros_like(a), np.multiply(0.0, q)
     rows = as_rows(a, axis)
