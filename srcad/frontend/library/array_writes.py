@@ -22,7 +22,8 @@ from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts
 from srcad.ir.memory import reads_a_copy
 from srcad.rules.indexing import along
-from srcad.types.numeric import Numeric
+from srcad.rules.registry import qualified_name
+from srcad.types.numeric import Numeric, same_dtype
 
 NOTHING = Constant(None)
 # Ufuncs that round correctly, wherever their operands lie.
@@ -255,6 +256,8 @@ def into(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstra
     array_stores.before_arithmetic(state, array)
     with state.kept(array) as kept:
         value = apply(state, callee, args, rest)
+        if not isinstance(function, np.ufunc):
+            value = _in_dtype_of(state, callee, array, args, rest, value)
         kept_array = kept.box
     assert isinstance(kept_array, Value)
     if isinstance(function, np.ufunc) and function not in _EXACT and not rest:
@@ -264,6 +267,59 @@ def into(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstra
     array_stores.check_cast(state, kept_array, value, runtime.write_out, callee, *args)
     value = array_stores.check_fits(state, kept_array, value)
     return array_stores.store(state, kept_array, array_stores.EVERYTHING, value)
+
+
+_SUMS = frozenset(
+    {np.sum, np.prod, np.mean, np.cumsum, np.cumprod, np.nansum, np.nanprod, np.nancumsum,
+     np.nancumprod, np.nanmean}
+)  # fmt: skip
+# What returns entries or products of its operands, flags or places: the same in any dtype.
+_SELECTING = frozenset(
+    {np.max, np.min, np.nanmax, np.nanmin, np.take, np.choose, np.compress, np.concatenate,
+     np.stack, np.all, np.any, np.argmax, np.argmin, np.clip, np.outer}
+)  # fmt: skip
+
+
+def _in_dtype_of(
+    state: Machine,
+    callee: Constant,
+    array: Value,
+    args: Args,
+    kwargs: Kwargs,
+    value: AbstractValue,
+) -> AbstractValue:
+    """Return the result of a function as NumPy calculates it for ``out=`` of another dtype.
+
+    A sum is calculated in the dtype of `out`, other reductions partly so.
+    """
+    function, wanted = callee.value, dtype_of(array)
+    found = dtype_of(value) or dtype_of(args[0])
+    if function in _SUMS and _is_no_dtype(args[2:3]):
+        args = args[:2]
+    if function in _SELECTING or wanted is None or found is None or same_dtype(wanted, found):
+        return value
+    if "dtype" in kwargs or (function in _SUMS and len(args) > 2):
+        return value
+    is_float = wanted.kind in "fc" and found.kind in "fc"
+    if function not in _SUMS or not (is_float or function not in (np.mean, np.nanmean)):
+        state.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot store the result of {qualified_name(function)} in an array of another dtype",
+            why=f"it would be {found}, 'out' is {wanted}, and NumPy calculates partly in one of "
+            "them and partly in the other.",
+            help=(f"convert the array before the call:  x.astype(np.{wanted})",),
+        )
+    return apply(state, callee, args, {**kwargs, "dtype": Constant(wanted)})
+
+
+def _is_no_dtype(given: Args) -> bool:
+    return len(given) == 1 and isinstance(given[0], Constant) and given[0].value is None
+
+
+def dtype_of(box: AbstractValue) -> np.dtype[Any] | None:
+    """Return the dtype of an array or number; None if it is not known."""
+    type_ = box.type if isinstance(box, Value) else None
+    return type_.dtype if isinstance(type_, Numeric) else None
 
 
 def _where_told(
