@@ -3,9 +3,11 @@
 A cotangent keeps the result's dtype; the gradient is cast to the argument's dtype once, at the end.
 """
 
+import operator
+
 import numpy as np
 
-from srcad.rules.declare import linear, nondifferentiable
+from srcad.rules.declare import adjoint, linear, nondifferentiable
 from srcad.rules.row import NoPartial
 from srcad.runtime import (
     as_kept_in,
@@ -160,6 +162,12 @@ def complex_scalar(y_bar, x):
     if np.ndim(x) == 0:
         return y_bar
     return np.reshape(y_bar, np.shape(x))
+
+
+@adjoint(operator.index, memory="shared", samples=())
+def index(y_bar, y, a):
+    """A whole number of NumPy as one of Python: the same number, unlike that of `int`."""
+    return y_bar
 
 
 nondifferentiable(int, bool, np.bool_, memory="shared")

@@ -57,6 +57,11 @@ def divide(a_dot, b_dot, y, a, b):
     return (a_dot - b_dot * y) / b
 
 
+@tangent_of(operator.index)
+def index(a_dot, y, a):
+    return a_dot
+
+
 # ------------------------------------------------------------------------ systems
 @tangent_of(np.linalg.solve)
 def solve(a_dot, b_dot, y, a, b):
