@@ -20,7 +20,7 @@ from srcad.ir.core import Value
 from srcad.rules.formulas import spelling
 from srcad.rules.registry import lookup
 from srcad.startup.identifiers import ufunc_of
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import Numeric, same_dtype
 
 _NAMES = {
     "reduce": ("array", "axis", "dtype", "out", "keepdims", "initial", "where"),
@@ -121,7 +121,23 @@ def _along_axis(
             del given["axis"]
         return apply(state, Constant(same), (array,), given)
     function = _IN_PYTHON[method.__name__]
+    array = _in_dtype_of_results(state, ufunc, array)
     return apply(state, Constant(function), (Constant(ufunc), array), given)
+
+
+def _in_dtype_of_results(state: Machine, ufunc: np.ufunc, array: AbstractValue) -> AbstractValue:
+    """Return an array converted as NumPy does before a reduction: also where nothing is combined.
+
+    The quotient of integers is a float, and so is the first of them.
+    """
+    type_ = array.type if isinstance(array, Value) else None
+    given = type_.dtype if isinstance(type_, Numeric) and type_.form == "array" else None
+    if given is None or given.kind not in "biu":
+        return array
+    wanted = ufunc.resolve_dtypes((given, given, None))[0]
+    if same_dtype(given, wanted):
+        return array
+    return state.emit(np.astype, array, Constant(wanted))
 
 
 def _is_first_of_one(array: AbstractValue, axis: AbstractValue | None) -> bool:

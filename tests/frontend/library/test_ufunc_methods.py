@@ -202,3 +202,39 @@ def test_a_call_without_derivative_runs_as_it_stands():
         return np.sum(x**2) * np.logical_and.reduce(x > 0) * np.power.reduce(np.ones(3))
 
     check_grads(loss, (X,))
+
+
+@pytest.mark.parametrize("method", ["accumulate", "reduce", "reduceat"])
+@pytest.mark.parametrize(
+    "ufunc",
+    [np.hypot, np.logaddexp, np.true_divide, np.copysign, np.subtract],
+    ids=lambda ufunc: ufunc.__name__,
+)
+def test_integers_along_an_axis_of_length_1_have_the_dtype_of_the_plain_call(ufunc, method):
+    options = ([0],) if method == "reduceat" else ()
+    if method == "reduce" and ufunc.identity is not None:
+        return  # refused
+
+    def f(x):
+        return getattr(ufunc, method)(x, *options, axis=1)
+
+    for dtype in (np.int64, np.int32):
+        x = np.arange(1, 4, dtype=dtype)[:, None]
+        try:
+            y, _ = srcad.jvp(f, (x,), (np.ones(x.shape),))
+        except UnsupportedSyntaxError:
+            continue
+        assert y.dtype == f(x).dtype
+        assert y.tolist() == f(x).tolist()
+
+
+def test_write_into_accumulated_integers_keeps_the_fraction():
+    def f(x, value):
+        r = np.true_divide.accumulate(x, axis=1)
+        r[0] = value
+        return r * 1.0
+
+    y, y_dot = srcad.jvp(f, (np.arange(1, 4)[:, None], 0.3), (np.ones((3, 1)), 1.0))
+
+    assert y.tolist() == [[0.3], [2.0], [3.0]]
+    assert y_dot.tolist() == [[1.0], [1.0], [1.0]]
