@@ -6,6 +6,7 @@ import builtins
 import contextlib
 import operator
 import sys
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ import numpy as np
 from srcad.frontend.domain.predicates import has_dtype, has_user_protocol, is_of_users
 from srcad.frontend.domain.values import AbstractValue, Constant, ListValue, SliceValue, TupleValue
 from srcad.frontend.machine.constants import known, truth
-from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_in
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_in, means_object
 from srcad.frontend.machine.folding import all_known, result_of
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.store.runtime_keys import tested
 from srcad.ir.core import Value
+from srcad.ir.memory import module_of
 from srcad.rules.conjugates import conj, may_be_complex
 from srcad.rules.registry import is_known
 from srcad.types.numeric import BOOL, FLOAT, INT, Numeric
@@ -238,3 +240,27 @@ def _may_be_complex(state: Machine, box: AbstractValue) -> bool:
     if not isinstance(box, Value) or not isinstance(box.type, Numeric):
         return not state.all_real
     return box.type.kind == "c" or (box.type.may_be_complex and not state.all_real)
+
+
+@means_object
+def of_real_part(
+    state: Machine, callee: Constant, args: Args, kwargs: Kwargs
+) -> AbstractValue | None:
+    """Return a call of a function of `math` with complex numbers of NumPy: it takes `float` first.
+
+    The number is cast to its real part, with a warning.  One of Python is refused by `math`.
+    """
+    function = callee.value
+    if kwargs or not isinstance(function, BuiltinFunctionType) or module_of(function) != "math":
+        return None
+    if not any(map(_may_be_complex_scalar, args)) or not state.is_active(*args):
+        return None
+    real = [state.emit(float, a) if _may_be_complex_scalar(a) else a for a in args]
+    return apply(state, callee, tuple(real), {})
+
+
+def _may_be_complex_scalar(box: AbstractValue) -> bool:
+    type_ = box.type if isinstance(box, Value) else None
+    if not isinstance(type_, Numeric) or type_.form in ("array", "python"):
+        return False
+    return type_.kind == "c"
