@@ -216,7 +216,8 @@ def _item(
 def as_python(state: Machine, box: AbstractValue) -> AbstractValue:
     """``float(x)`` or ``int(x)`` of a number; a text, a date or an object as Python has it."""
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.kind in "iu":
-        return state.emit(operator.index, box, type=INT)  # the number itself: `int` cuts
+        # `int` cuts a derivative
+        return state.emit(operator.index if state.is_active(box) else int, box, type=INT)
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.kind in "bcMmOSUV":
         return state.apply(state.field(box, "item"))
     return state.emit(float, box, type=FLOAT)
