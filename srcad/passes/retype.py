@@ -45,7 +45,7 @@ def settle(
     int int
     >>> settle(loop.carried, loop.inits, loop.body.results[1:], loop.body.ops, ())
     >>> print(*(value.type for value in loop.carried))
-    ?[] ?[]
+    float64|int64[] float64|int64[]
     """
     for _ in range(4):
         changed = False
