@@ -64,6 +64,12 @@ def new(count):
 
 
 @static
+def new_last(ndim):
+    """The places of the axes that make columns of the arrays of all directions."""
+    return tuple(range(ndim, 3))
+
+
+@static
 def mirrored(ndim):
     """The order of axes that turns round all but the first."""
     return (0, *range(ndim - 1, 0, -1))
@@ -277,38 +283,72 @@ def array(a, dtype=None, *, copy=None, order=None, subok=False, ndmin=0):
         return np.array(a, dtype)
     if len(a) == 0 or isinstance(a[0], (list, tuple)):
         return None
+    if is_known(len(a)) and any(isinstance(row, (list, tuple)) for row in a):
+        return None
     rows = np.stack(a, 1)
     return rows if dtype is None else np.astype(rows, dtype)
 
 
 # ------------------------------------------------------------------------ joining
+# Some of the arrays to join may be numbers, which have the axis of directions only: each is given
+# the axes that the join gives it in one direction.
+def joined(arrays):
+    """The arrays to join, with the axis in front of each; those in one array are its rows."""
+    return arrays if isinstance(arrays, (list, tuple)) else np.swapaxes(arrays, 0, 1)
+
+
+def of_one_rank(arrays):
+    """Return True if all arrays to join have equally many axes, as those in a dynamic list have."""
+    if not isinstance(arrays, (list, tuple)) or not is_known(len(arrays)):
+        return True
+    return all(np.ndim(a) == np.ndim(arrays[0]) for a in arrays)
+
+
+def of_dtype(y, dtype):
+    """A joined array with the dtype that was asked for."""
+    return y if dtype is None else np.astype(y, dtype)
+
+
 @leading_axis(np.stack)
 def stack(arrays, axis=0, *, dtype=None):
-    return np.stack(arrays, behind(axis, 1))
+    return of_dtype(np.stack(joined(arrays), behind(axis, 1)), dtype)
 
 
 @leading_axis(np.concatenate)
 def concatenate(arrays, axis=0, *, dtype=None):
-    return None if axis is None else np.concatenate(arrays, behind(axis, 1))
+    if axis is None:
+        return None
+    return of_dtype(np.concatenate(joined(arrays), behind(axis, 1)), dtype)
 
 
 @leading_axis(np.hstack)
 def hstack(tup, *, dtype=None):
-    if np.ndim(tup[0]) == 1:
-        return np.stack(tup, 1)
-    return np.concatenate(tup, 1 if np.ndim(tup[0]) == 2 else 2)
+    arrays = joined(tup)
+    if np.ndim(arrays[0]) == 1 and of_one_rank(tup):
+        return of_dtype(np.stack(arrays, 1), dtype)
+    if not of_one_rank(tup):
+        arrays = [a[:, None] if np.ndim(a) == 1 else a for a in arrays]
+    return of_dtype(np.concatenate(arrays, 1 if np.ndim(arrays[0]) == 2 else 2), dtype)
 
 
 @leading_axis(np.vstack)
 def vstack(tup, *, dtype=None):
-    if np.ndim(tup[0]) == 1:
-        return None
-    return np.stack(tup, 1) if np.ndim(tup[0]) == 2 else np.concatenate(tup, 1)
+    arrays = joined(tup)
+    if np.ndim(arrays[0]) == 2 and of_one_rank(tup):
+        return of_dtype(np.stack(arrays, 1), dtype)
+    if not of_one_rank(tup) or np.ndim(arrays[0]) == 1:
+        arrays = [raised(a, 2) if np.ndim(a) < 3 else a for a in arrays]
+    return of_dtype(np.concatenate(arrays, 1), dtype)
 
 
 @leading_axis(np.column_stack)
 def column_stack(tup):
-    return np.stack(tup, 2) if np.ndim(tup[0]) == 2 else np.concatenate(tup, 2)
+    arrays = joined(tup)
+    if np.ndim(arrays[0]) == 2 and of_one_rank(tup):
+        return np.stack(arrays, 2)
+    if not of_one_rank(tup) or np.ndim(arrays[0]) == 1:
+        arrays = [np.expand_dims(a, new_last(np.ndim(a))) if np.ndim(a) < 3 else a for a in arrays]
+    return np.concatenate(arrays, 2)
 
 
 @leading_axis(builtins.sum)

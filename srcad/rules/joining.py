@@ -222,10 +222,14 @@ def choose(y_bar, a, choices, *, mode="raise"):
 )  # fmt: skip
 def block(y_bar, arrays):
     """Rows of blocks; nested deeper, or with more than two axes, there is no rule."""
-    if np.ndim(y_bar) > 2:
-        return DEEP_BLOCKS
+    if not isinstance(arrays, (list, tuple)):
+        return y_bar
     if not isinstance(arrays[0], (list, tuple)):
+        if any(np.ndim(a) > 2 for a in arrays):
+            return DEEP_BLOCKS
         return pieces(y_bar, arrays)
+    if any(isinstance(a, (list, tuple)) or np.ndim(a) > 2 for row in arrays for a in row):
+        return DEEP_BLOCKS
     bars = []
     top = 0
     for row in arrays:
