@@ -77,6 +77,17 @@ def or_zeros(g: Any, x: Any) -> Any:
     return g
 
 
+def for_directions(x: Any, k: int) -> Any:
+    """Return a value for each of `k` directions: its numbers and arrays have an axis in front."""
+    if isinstance(x, list | tuple):
+        parts = [for_directions(item, k) for item in x]
+        return parts if isinstance(x, list) else tuple.__new__(type(x), parts)
+    if isinstance(x, dict):
+        return {key: for_directions(item, k) for key, item in x.items()}
+    is_number = isinstance(x, np.ndarray | np.generic | int | float | complex)
+    return np.broadcast_to(x, (k, *np.shape(x))) if is_number else x
+
+
 def as_float(n: int) -> float:
     """Return a Python integer as a float, infinite where no float is as large."""
     try:

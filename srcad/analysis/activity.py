@@ -240,6 +240,8 @@ def _varied_item(op: Call, tree: Activity) -> Activity:
     if isinstance(container, TupleOf):
         index = position(container, key.value) if isinstance(key, Const) else None
         return part(tree, index) if index is not None else items_activity(container, tree)
+    if isinstance(container, Opaque) and tree is not False:
+        return True  # the parts of its tree need not be those of the value
     return tree
 
 
@@ -328,4 +330,4 @@ def _used_container(op: Call, tree: Activity) -> Activity:
     if isinstance(container, TupleOf):
         index = position(container, key.value) if isinstance(key, Const) else None
         return tuple(tree if index in (None, k) else False for k in range(len(container.items)))
-    return tree
+    return True if isinstance(container, Opaque) else tree

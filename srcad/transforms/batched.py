@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from srcad.analysis.activity_trees import Activity, either_active, part
-from srcad.analysis.dependence import Dependence, Pattern, carrying
+from srcad.analysis.dependence import Dependence, Pattern, carrying, pattern_of
 from srcad.analysis.kinds import may_be_complex
 from srcad.errors import UnsupportedSyntaxError
 from srcad.ir.argument_types import argument_type
@@ -44,7 +44,7 @@ from srcad.transforms.routines import derived_routine
 from srcad.transforms.sweep import Inline, is_for_complex
 from srcad.types.numeric import INT, Numeric
 from srcad.types.sizes import fresh_extent
-from srcad.types.structures import TupleOf
+from srcad.types.structures import ListOf, Opaque, TupleOf
 
 
 def batched(
@@ -178,6 +178,10 @@ def _batch_if(scope: BatchedScope, op: If) -> None:
         either_active(scope.tree(output), either_active(scope.tree(a), scope.tree(b)))
         for output, a, b in zip(op.outputs, op.then.results, op.orelse.results, strict=True)
     ]
+    for output, tree, *arms in zip(
+        op.outputs, trees, op.then.results, op.orelse.results, strict=True
+    ):
+        _refuse_hidden_list(op, output, tree, arms)
     blocks = []
     for block in (op.then, op.orelse):
         arm = scope.inner()
@@ -202,6 +206,26 @@ def _refuse_choice(scope: BatchedScope, op: Op, test: Atom | None) -> None:
             "cannot take several directions at once where a condition depends on the direction",
             where=op.where,
             why="a derivative is linear: one direction goes the same way as the other.",
+            help="use srcad.pullback or srcad.jvp, one direction at a time",
+        )
+
+
+def _refuse_hidden_list(op: Op, output: Value, tree: Activity, given: Sequence[Atom]) -> None:
+    """Refuse a list as one of several values of an unknown type.
+
+    A list has the axis in its items, and a value of unknown type in front, as an array has.
+
+    Raises
+    ------
+    UnsupportedSyntaxError
+        A list that depends on the direction becomes a value of unknown type.
+    """
+    unknown = tree is not False and isinstance(output.type, Opaque)
+    if unknown and any(isinstance(atom_type(atom), ListOf) for atom in given):
+        raise UnsupportedSyntaxError(
+            "cannot take several directions at once of a value that is a list or an array",
+            where=op.where,
+            why="only the call knows which of the two it is.",
             help="use srcad.pullback or srcad.jvp, one direction at a time",
         )
 
@@ -236,6 +260,10 @@ def _batch_loop(scope: BatchedScope, op: Loop) -> None:
     )
     items = _outputs(scope, op.items, [scope.tree(item) for item in op.items])
     carried = [scope.tree(param) for param in op.carried]
+    for param, tree, *given in zip(
+        op.carried, carried, op.inits, op.body.results[1 : 1 + width], strict=True
+    ):
+        _refuse_hidden_list(op, param, tree, given)
     inits = [scope.full_atom(a, tree) for a, tree in zip(op.inits, carried, strict=True)]
     test = _batched_test(scope, op, carried) if isinstance(op, While) else None
     params = _outputs(scope, op.carried, carried)
@@ -279,7 +307,7 @@ def _batched_test(scope: BatchedScope, op: While, carried: Sequence[Activity]) -
 # ------------------------------------------------------------------------------- routines
 def _batch_routine_call(scope: BatchedScope, op: Call) -> None:
     """Call the routine that takes all directions at once."""
-    pattern = tuple(map(scope.tree, op.args))
+    pattern = pattern_of(op, scope.tree)
     tree = scope.tree(op.result)
     if not any(pattern):
         scope.builder.ops.append(op)
@@ -293,8 +321,10 @@ def _batch_routine_call(scope: BatchedScope, op: Call) -> None:
         type=scope.wide(op.result.type, tree),
         hint=op.result.hint,
         effect=op.effect,
+        result=op.result if tree is False else None,
     )
-    scope.put(op.result, made)
+    if tree is not False:
+        scope.put(op.result, made)
 
 
 def _batched_routine(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from srcad import runtime
 from srcad.analysis.activity import Facts
 from srcad.analysis.activity_trees import Activity, part
 from srcad.analysis.dependence import Dependence
@@ -19,7 +20,7 @@ from srcad.startup.records import dataclass, field
 from srcad.transforms.sweep import Inline
 from srcad.types.numeric import Numeric, Shape
 from srcad.types.sizes import Extent
-from srcad.types.structures import ListOf, TupleOf, Type
+from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
 ALL = Display("slice", (Const(None), Const(None), Const(None)))
 
@@ -169,7 +170,7 @@ class BatchedScope:
         return self.builder.call(np.zeros, shape, kwargs=kwargs, type=self.wide(type_))
 
     def _spread(self, found: Atom, type_: Type, have: Activity, wanted: Activity) -> Atom:
-        if wanted is False or have is True or found == Const(None):
+        if found == Const(None) or _has_all(type_, have, wanted):
             return found
         if isinstance(type_, TupleOf):
             parts = [
@@ -197,6 +198,8 @@ class BatchedScope:
             if found.value == 0:
                 return self.builder.call(np.zeros, count, type=wide)
             return self.builder.call(np.full, count, found, type=wide)
+        if isinstance(type_, Opaque):
+            return self.builder.call(runtime.for_directions, found, count, type=wide)
         shape = self.wide_shape(found)
         return self.builder.call(np.broadcast_to, found, shape, type=wide)
 
@@ -218,6 +221,24 @@ class BatchedScope:
         new = (Const(None),) * (wanted - rank)
         rest = () if rank == 0 else (Const(Ellipsis),)
         return self.call(operator.getitem, found, Display("tuple", (ALL, *new, *rest)))
+
+
+def _has_all(type_: Type, have: Activity, wanted: Activity) -> bool:
+    """Return True if a value has the axis wherever it is wanted.
+
+    One of unknown type comes from a routine that gives the axis to all of it, or to nothing.
+    """
+    if wanted is False or have is True:
+        return True
+    match type_:
+        case TupleOf(items):
+            trees = ((part(have, k), part(wanted, k)) for k, _ in enumerate(items))
+            return all(_has_all(t, *pair) for t, pair in zip(items, trees, strict=True))
+        case ListOf(item):
+            return _has_all(item, have, wanted)
+        case Opaque():
+            return have is not False
+    return False
 
 
 def rank(type_: Type) -> int | None:
