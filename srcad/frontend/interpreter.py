@@ -30,7 +30,7 @@ from srcad.frontend.machine.dispatch import reify
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store import stale
 from srcad.frontend.store.aliases import note_element
-from srcad.frontend.store.foreign_operands import check_operands, is_of_unknown
+from srcad.frontend.store.foreign_operands import check_operands, type_of_objects
 from srcad.frontend.store.lookup import object_at, text_at
 from srcad.frontend.store.memory_effects import note
 from srcad.frontend.store.origins import note_part
@@ -144,8 +144,8 @@ class Interpreter(Machine):
             args = tuple(a.carry() if isinstance(a, Text) else a for a in args)
         arguments = tuple(self.arg(a) for a in args)
         keywords = tuple((k, self.arg(a)) for k, a in (kwargs or {}).items())
-        unknown = effect or is_of_unknown(self, target, arguments)
-        type = OPAQUE if unknown and type is None else type  # asking for its type must not run it
+        if type is None:  # asking for the type of what has an effect must not run it
+            type = OPAQUE if effect else type_of_objects(self, target, arguments)
         result = self.builder.call(
             target, *arguments, kwargs=keywords, effect=effect, type=type, hint=hint
         )

@@ -24,7 +24,7 @@ from srcad.rules import registry
 from srcad.startup.identifiers import label, module_of
 from srcad.types.join import is_lost
 from srcad.types.numeric import ARRAY_CLASSES, NUMBER, Numeric
-from srcad.types.structures import OPAQUE, ListOf, Opaque, PlacesOf, TupleOf
+from srcad.types.structures import OPAQUE, ListOf, Opaque, PlacesOf, TupleOf, Type
 
 _TELLING = ("__array_ufunc__", "__array__", "__add__", "__mul__", "__matmul__", "__getitem__")
 _MOST_SEARCHED = 40  # operations before this one, for a check that is there already
@@ -35,9 +35,10 @@ _REMEDIES = {
 }
 _OPERATIONS = frozenset(
     {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
-     operator.pow, operator.matmul, operator.neg, operator.pos, operator.invert, operator.and_,
-     operator.or_, operator.xor, operator.lshift, operator.rshift}
+     operator.pow, operator.matmul, operator.neg, operator.pos, operator.abs, operator.invert,
+     operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift}
 )  # fmt: skip
+_CHOICES = frozenset({max, min})
 _WRITING = {"fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort"}
 _READ_OF_ARRAYS = {name for name in dir(np.ndarray) if name[0] != "_"} - _WRITING
 _TRANSPOSED = {"T", "mT"}
@@ -107,13 +108,42 @@ def _check_kept(state: Machine, target: Any, arguments: tuple[Arg, ...], kept: L
             )
 
 
-def is_of_unknown(state: Machine, target: Any, arguments: Iterable[Arg]) -> bool:
-    """Return True if arithmetic without a derivative may be that of an object of any class."""
-    if not isinstance(target, BuiltinFunctionType) or target not in _OPERATIONS:
-        return False
-    values = [a for a in arguments if isinstance(a, Value)]
-    unknown = any(v.type == OPAQUE for v in values) and state.active.isdisjoint(values)
-    return unknown and not state.frame.trusted
+def type_of_objects(state: Machine, target: Any, arguments: Iterable[Arg]) -> Type | None:
+    """Return the type of arithmetic without a derivative that may be that of an object.
+
+    A date or a fraction computes in a way of its own, and its result may be anything.  None for
+    arithmetic of numbers and arrays.
+    """
+    if not isinstance(target, BuiltinFunctionType) or target not in _OPERATIONS | _CHOICES:
+        return None
+    arguments = tuple(arguments)
+    if target in _CHOICES:
+        return OPAQUE if any(map(_is_of_class, map(argument_type, arguments))) else None
+    objects = [a.type for a in arguments if isinstance(a, Value) and isinstance(a.type, Opaque)]
+    moves = any(v in state.active for a in arguments for v in values_in(a))
+    if not objects or moves or state.frame.trusted:
+        return None
+    if all(map(_is_sparse, objects)):  # with an array it may make an array
+        types = [argument_type(a) for a in arguments]
+        scalar = all(t in objects or (isinstance(t, Numeric) and t.is_scalar) for t in types)
+        return objects[0] if scalar else None
+    return OPAQUE
+
+
+def _is_of_class(type_: Type) -> bool:
+    """Return True if a value is an object of a known class, or has such items."""
+    match type_:
+        case Opaque(cls):
+            return cls is not None
+        case ListOf(item):
+            return _is_of_class(item)
+        case TupleOf(items):
+            return any(map(_is_of_class, items))
+    return False
+
+
+def _is_sparse(type_: Opaque) -> bool:
+    return type_.cls is not None and type_.cls.__module__.startswith("scipy.sparse")
 
 
 def _is_arithmetic(target: Any) -> bool:
@@ -232,4 +262,4 @@ def _is_foreign(cls: type) -> bool:
 
 def _is_linear_map(target: Any, cls: type) -> bool:
     """Return True if this is the product with a sparse matrix, which has a transpose."""
-    return target is operator.matmul and cls.__module__.startswith("scipy.sparse")
+    return target is operator.matmul and _is_sparse(Opaque(cls))
