@@ -250,7 +250,10 @@ def _export(options: argparse.Namespace) -> int:
     except TypeError as error:  # no function, or no arguments of it
         raise SystemExit(f"srcad: {error}") from None
     if not options.check:
-        write(options.output, text)
+        try:
+            write(options.output, text)
+        except OSError as error:  # no such folder, or no right to write there
+            raise SystemExit(f"srcad: {error}") from None
         return 0
     why = staleness(options.output, text)
     print(f"{options.output}: {'up to date' if why is None else f'stale, {why}'}")
@@ -275,8 +278,11 @@ def _graph(options: argparse.Namespace) -> int:
     form = "svg" if options.svg else "" if options.dot or suffix in ("dot", "gv") else suffix
     made = graph.drawn(form) if form else f"{graph}\n".encode()
     if options.output:
-        with open(options.output, "wb") as file:
-            file.write(made)
+        try:
+            with open(options.output, "wb") as file:
+                file.write(made)
+        except OSError as error:
+            raise SystemExit(f"srcad: {error}") from None
     else:
         sys.stdout.write(made.decode())
     return 0

@@ -291,3 +291,13 @@ def test_errors_page_included_in_wheel():
         built = tomllib.load(file)["tool"]["hatch"]["build"]["targets"]["wheel"]
 
     assert built["force-include"] == {"docs/errors.md": "srcad/errors.md"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["export", "shown_model:loss", "--args", "2.0, 3.0"], ["graph", "shown_model:loss"]],
+    ids=lambda words: words[0],
+)
+def test_output_in_a_missing_folder_is_named(model, words):
+    with pytest.raises(SystemExit, match="/no/such/x"):
+        main([*words, "-o", "/no/such/x.py" if words[0] == "export" else "/no/such/x.dot"])
