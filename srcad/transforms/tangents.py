@@ -36,7 +36,7 @@ from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.gradients import converted
 from srcad.transforms.sweep import NOTHING, cotangent_type, is_scalar, zero_of
 from srcad.types.numeric import Numeric
-from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type
+from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, TupleOf, Type
 
 Tangent = Any
 
@@ -192,8 +192,12 @@ class ForwardScope:
             dots = (None,) * len(arg.items) if dot is None else dot
             parts = zip(arg.items, dots, strict=True)
             return Display(arg.kind, tuple(self.spelled(one, d) for one, d in parts))
-        tree = fully_active(atom_type(arg))
-        return self._full(arg, atom_type(arg), tree, dot)
+        type_ = atom_type(arg)
+        if dot is None and isinstance(type_, Fixed) and isinstance(type_.value, int | float):
+            return Const(0.0)
+        if dot is None and isinstance(type_, Numeric) and type_.kind == "b":
+            return self._zeros(arg, type_, True)  # a flag beside numbers counts as 0 or 1
+        return self._full(arg, type_, fully_active(type_), dot)
 
 
 def _none_if_zero(parts: tuple[Tangent, ...]) -> Tangent:

@@ -559,3 +559,22 @@ def test_copy_in_memory_order_has_the_tangent_in_its_own():
     y, y_dot = srcad.jvp(lambda x: x.copy(order="K").reshape(-1) ** 2, (x,), (x_dot,))
 
     np.testing.assert_allclose(y_dot, 2 * x.reshape(-1) * x_dot.reshape(-1))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, flag: abs(complex(x[0], flag)),
+        lambda x, flag: abs(complex(flag, x[0])),
+        lambda x, flag: abs(complex(x[0], x[0] > 0)),
+        lambda x, flag: np.sum(np.hstack((x, flag)) ** 2),
+        lambda x, flag: np.sum(np.append(x, x > 0) ** 2),
+    ],
+)
+def test_tangent_of_a_flag_beside_numbers_is_zero(f):
+    x = np.array([0.7, -0.2])
+    want = (f(x + [1e-6, 0.0], True) - f(x - [1e-6, 0.0], True)) / 2e-6
+
+    _, found = srcad.jvp(f, (x, True), (np.array([1.0, 0.0]), None))
+
+    np.testing.assert_allclose(found, want, rtol=1e-7)
