@@ -32,12 +32,14 @@ from srcad.frontend.domain.values import (
     BoundValue,
     Choice,
     Conflict,
+    Constant,
     Env,
     FunctionValue,
     IteratorValue,
     MethodValue,
     Stale,
     Structure,
+    Text,
     Unbound,
 )
 from srcad.frontend.machine.machine import Machine
@@ -61,6 +63,14 @@ from srcad.startup.records import dataclass, field, replace
 from srcad.types.join import is_lost, join, take_lengths_for_equal
 from srcad.types.numeric import Numeric
 from srcad.types.structures import Type
+
+
+def _on_either_path(a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    """Return one of two identical values; a known one need not be read where one path reads it."""
+    if isinstance(a, Text) or not isinstance(a, Constant) or not isinstance(b, Constant):
+        return a
+    return a if a.atom is b.atom else replace(a, atom=None)
+
 
 # Joins of control flow: the value and the memory of every name after two paths meet.
 
@@ -104,7 +114,7 @@ class Join:
         if isinstance(b, Stale):
             return b
         if isinstance(a, Stale) or are_identical(self.state, a, b):
-            return a
+            return _on_either_path(a, b)
         if same_structure(a, b) or are_equivalent_functions(self.state, a, b):
             return self._by_parts(a, b)
         if isinstance(a, Unbound):

@@ -62,3 +62,25 @@ def test_unbound_variable_raises_unbound_local_error() -> None:
 def test_second_order_through_loops() -> None:
     for f in (range_loop, down_loop, while_true, return_from_inner_while):
         assert_gradient(gradient, lambda a, f=f: grad(f)(a), 0.8)
+
+
+@pytest.mark.parametrize("flags", [[True, True], [False, False], [True, False]])
+@pytest.mark.parametrize("c", [1.0, -1.0])
+def test_flag_of_a_list_is_chosen_by_a_branch(flags, c):
+    def f(x, flags, c):
+        k = flags[0] if c > 0 else flags[1]
+        return np.sum(x) * k
+
+    want = flags[0] if c > 0 else flags[1]
+
+    np.testing.assert_array_equal(grad(f)(np.ones(3), flags, c), np.full(3, float(want)))
+
+
+def test_function_of_a_list_is_chosen_by_a_branch():
+    def f(x, functions, c):
+        g = functions[0] if c > 0 else functions[1]
+        return np.sum(g(x))
+
+    found = grad(f)(np.ones(3), [np.sin, np.sin], -1.0)
+
+    np.testing.assert_allclose(found, np.cos(np.ones(3)))
