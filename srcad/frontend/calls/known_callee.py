@@ -33,7 +33,6 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.functions.callees import (
-    below,
     called_in_place,
     closure_is_active,
     makes_functions,
@@ -75,7 +74,7 @@ from srcad.frontend.outside.places import is_active
 from srcad.frontend.prelude import builtins as prelude
 from srcad.frontend.source.definition import inert_entries
 from srcad.frontend.store import missing_rules, stale
-from srcad.frontend.store.lookup import is_library, value_of_object
+from srcad.frontend.store.lookup import below, is_library, value_of_object
 from srcad.frontend.store.parameter_names import by_name
 from srcad.frontend.store.structures import is_deque
 from srcad.ir.core import Const, Value

@@ -21,11 +21,10 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import construction, unknown_memory
 from srcad.frontend.source.syntax import is_generator
 from srcad.frontend.store import missing_rules
-from srcad.frontend.store.lookup import is_library, value_of_object
+from srcad.frontend.store.lookup import is_library, with_first_arguments
 from srcad.ir.core import Value
 from srcad.startup.identifiers import class_label, module_of
 from srcad.types.numeric import Numeric
-from srcad.types.sources import Path
 from srcad.types.structures import Opaque
 
 _READ_WITH_FUNCTIONS = frozenset(
@@ -67,11 +66,6 @@ def only_counts(
     )
 
 
-def below(path: Path | None, *steps: tuple[Any, ...]) -> Path | None:
-    """Return the path of a part of the object at `path`."""
-    return None if path is None else (*path, *steps)
-
-
 def partial(
     state: Machine,
     callee: Constant,
@@ -79,19 +73,8 @@ def partial(
     kwargs: dict[str, AbstractValue],
 ) -> AbstractValue:
     """Call a `functools.partial` of the user's."""
-    function, path = callee.value, callee.path
-    state.guard(below(path, ("attr", "args")), "length", len(function.args))
-    state.guard(below(path, ("attr", "keywords")), "keys", [*function.keywords])
-    inner = value_of_object(state, function.func, below(path, ("attr", "func")))
-    first = [
-        value_of_object(state, a, below(path, ("attr", "args"), ("item", k)))
-        for k, a in enumerate(function.args)
-    ]
-    named = {
-        k: value_of_object(state, a, below(path, ("attr", "keywords"), ("item", k)))
-        for k, a in function.keywords.items()
-    }
-    return apply(state, inner, (*first, *args), {**named, **kwargs})
+    bound = with_first_arguments(state, callee.value, callee.path)
+    return apply(state, bound.function, (*bound.args, *args), {**bound.kwargs, **kwargs})
 
 
 def call_value(

@@ -8,13 +8,12 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.domain.values import AbstractValue, Constant, DictValue, TupleValue
-from srcad.frontend.functions.callees import below
 from srcad.frontend.library.in_python import written_for
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_in, means_object
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.reified_closures import reads_active
 from srcad.frontend.prelude import callbacks
-from srcad.frontend.store.lookup import value_of_object
+from srcad.frontend.store.lookup import below, value_of_object
 from srcad.types.structures import Opaque
 
 for _function in (

@@ -26,12 +26,12 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.functions import lazy_iterables
-from srcad.frontend.functions.callees import below
 from srcad.frontend.functions.inlining import callee_of
 from srcad.frontend.machine.constants import pinned
 from srcad.frontend.machine.dispatch import apply, means, means_in
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.prelude import builtins as prelude
+from srcad.frontend.store.lookup import below
 from srcad.ir.core import Value
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import types
-from functools import _lru_cache_wrapper, cached_property
-from typing import Any
+from functools import _lru_cache_wrapper, cached_property, partialmethod, singledispatchmethod
+from typing import Any, NoReturn
 
+from srcad import errors
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
@@ -21,7 +22,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.fields import class_path, set_field
 from srcad.frontend.outside.doubts import record_possible_writes
 from srcad.frontend.source.effects import effects_of
-from srcad.frontend.store.lookup import value_of_object
+from srcad.frontend.store.lookup import below, value_of_object, with_first_arguments
 from srcad.startup.identifiers import label
 from srcad.types.reading import Reader, namespace
 from srcad.types.sources import Path
@@ -75,6 +76,10 @@ def member(state: Machine, box: AbstractValue, found: Any, path: Path | None) ->
         return BoundValue(value_of_object(state, found, path), (box,))
     if isinstance(found, cached_property):
         return _computed_once(state, box, found, path)
+    if isinstance(found, partialmethod):
+        return _partial_method(state, box, found, path)
+    if isinstance(found, singledispatchmethod):
+        return _refuse_dispatch(state, found)
     if isinstance(found, staticmethod):
         return value_of_object(state, found.__func__, path)
     if isinstance(found, classmethod):
@@ -95,6 +100,30 @@ def _computed_once(
     return value
 
 
+def _partial_method(
+    state: Machine, box: AbstractValue, found: partialmethod[Any], path: Path | None
+) -> AbstractValue:
+    """Return a method with its first arguments; one of a class method is a partial function."""
+    cls, _ = _class_of(state, box)
+    function = found.__get__(None, cls)
+    is_class = isinstance(box, Constant) and isinstance(box.value, type)
+    if is_class or not isinstance(function, types.FunctionType):
+        return value_of_object(state, function, path)
+    name = "__partialmethod__" if hasattr(function, "__partialmethod__") else "_partialmethod"
+    held = with_first_arguments(state, found, below(path, ("attr", name)))
+    return BoundValue(held.function, (box, *held.args), held.kwargs)
+
+
+def _refuse_dispatch(state: Machine, found: singledispatchmethod[Any]) -> NoReturn:
+    name = getattr(found.func, "__name__", "method")
+    state.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot call the method {name!r}, which functools.singledispatchmethod chooses",
+        why="it is chosen by the class of an argument, which is a derivative's number here.",
+        help=("ask in one method:  if isinstance(x, int): ...",),
+    )
+
+
 def of_class_object(state: Machine, box: Constant, name: str) -> AbstractValue:
     """Return a member of a class of the user's, read through the class itself."""
     path = (*(box.path or ()), ("attr", name))
@@ -107,7 +136,10 @@ def of_class_object(state: Machine, box: Constant, name: str) -> AbstractValue:
         return BoundValue(function, (box,))
     if isinstance(found, staticmethod | types.FunctionType):
         return value_of_object(state, getattr(box.value, name), path)
-    return value_of_object(state, getattr(box.value, name) if callable(found) else found, path)
+    if isinstance(found, singledispatchmethod):
+        _refuse_dispatch(state, found)
+    by_class = callable(found) or isinstance(found, partialmethod)
+    return value_of_object(state, getattr(box.value, name) if by_class else found, path)
 
 
 def of_class(state: Machine, box: Constant, name: str) -> AbstractValue | None:

@@ -96,8 +96,10 @@ class Effects:
         elif isinstance(member, property):
             for part in (member.fget, member.fset, member.fdel):
                 self.see(part)
+        elif isinstance(member, functools.cached_property | functools.partialmethod):
+            self.see(member.func)
         else:
-            self.see(member.func if isinstance(member, functools.cached_property) else member)
+            self.see(member)
 
     def _search(self, function: types.FunctionType) -> None:
         written = _written(function)

@@ -18,6 +18,7 @@ from srcad.frontend.domain.outside_places import OutsidePlace
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
+    BoundValue,
     Constant,
     Frame,
     Holder,
@@ -182,6 +183,31 @@ def unbound(state: Machine, name: str, *, local: bool) -> NoReturn:
     )
     state.raise_(state.emit(kind, Const(message)))
     raise Unreachable
+
+
+def below(path: Path | None, *steps: tuple[Any, ...]) -> Path | None:
+    """Return the path of a part of the object at `path`."""
+    return None if path is None else (*path, *steps)
+
+
+def with_first_arguments(
+    state: Machine,
+    function: functools.partial[Any] | functools.partialmethod[Any],
+    path: Path | None,
+) -> BoundValue:
+    """Return the function of a partial function or method, with the arguments that it holds."""
+    state.guard(below(path, ("attr", "args")), "length", len(function.args))
+    state.guard(below(path, ("attr", "keywords")), "keys", [*function.keywords])
+    inner = value_of_object(state, function.func, below(path, ("attr", "func")))
+    first = tuple(
+        value_of_object(state, a, below(path, ("attr", "args"), ("item", k)))
+        for k, a in enumerate(function.args)
+    )
+    named = {
+        k: value_of_object(state, a, below(path, ("attr", "keywords"), ("item", k)))
+        for k, a in function.keywords.items()
+    }
+    return BoundValue(inner, first, named)
 
 
 def value_of_object(state: Machine, value: Any, path: Path | None) -> AbstractValue:
