@@ -26,6 +26,7 @@ from srcad.frontend.domain.structure import (
 )
 from srcad.frontend.domain.values import (
     AbstractValue,
+    Constant,
     RecordValue,
     Stale,
     Structure,
@@ -34,6 +35,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.prelude.containers import Mapping as ReadMapping
 from srcad.frontend.store.origins import inner_values, may_be_array, origin
 from srcad.frontend.store.ownership import with_beginnings
@@ -47,7 +49,24 @@ from srcad.modes.nested_wrt import Key
 from srcad.startup.records import is_record
 from srcad.transforms.vjp import stamped_ops
 from srcad.types.numeric import Numeric
+from srcad.types.objects import attributes
 from srcad.types.structures import ListOf
+
+
+def _by_attributes(
+    state: Machine, box: AbstractValue, around: tuple[object, ...] = ()
+) -> AbstractValue:
+    """Return an object of which the outer derivative needs nothing as a record of its numbers."""
+    held = attributes(box.value) if isinstance(box, Constant) else None
+    if held is None or not isinstance(box, Constant) or any(box.value is one for one in around):
+        return box
+    if box.path is not None and hasattr(box.value, "__dict__"):
+        state.guard((*box.path, ("attr", "__dict__")), "keys", [*vars(box.value)])
+    around = (*around, box.value)
+    read = (read_attribute(state, box, name) for name in held[0])
+    parts = tuple(_by_attributes(state, part, around) for part in read)
+    return RecordValue(type(box.value), held[0], parts)
+
 
 # Writes of an inner differentiated call into its arguments.
 #
@@ -322,6 +341,7 @@ class InnerFunction:
         self.state = state
         boxes: dict[nested_wrt.Key, AbstractValue] = dict(enumerate(args))
         boxes.update(kwargs.items())
+        boxes.update((place, _by_attributes(state, boxes[place])) for place in places)
         self.boxes = boxes
         state.use_as_number(*(boxes[place] for place in places))
         self.atoms = [state.atom(boxes[place]) for place in places]

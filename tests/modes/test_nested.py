@@ -189,3 +189,55 @@ def test_third_derivative_through_recursion_residuals():
     want = (second(0.4 + h) - second(0.4 - h)) / (2 * h)
     for third in (third_mixed, along_slope):
         assert third(0.4) == pytest.approx(want, rel=1e-8)
+
+
+class Layer:
+    def __init__(self):
+        self.weights = np.array([1.0, 2.0, 3.0])
+        self.name = "first"
+
+    def __call__(self, x):
+        return np.tanh(self.weights * x)
+
+
+class Model:
+    def __init__(self):
+        self.layer = Layer()
+        self.scale = 2.0
+        self.flag = True
+
+
+def loss_of_model(model, x):
+    return np.sum(model.layer(x)) * model.scale * model.flag
+
+
+def test_tangent_of_gradient_by_an_object_that_stands_still():
+    model, x, x_dot = Model(), np.array([0.3, -0.5, 0.9]), np.array([1.0, 0.5, -2.0])
+    gradient = srcad.grad(loss_of_model)
+    above, below = gradient(model, x + 1e-6 * x_dot), gradient(model, x - 1e-6 * x_dot)
+
+    value, tangent = srcad.jvp(gradient, (model, x), (None, x_dot))
+    _, still = srcad.jvp(gradient, (model, x), (None, None))
+
+    assert value.scale == gradient(model, x).scale
+    want = (above.layer.weights - below.layer.weights) / 2e-6
+    np.testing.assert_allclose(tangent.layer.weights, want, rtol=1e-7)
+    assert tangent.scale == pytest.approx((above.scale - below.scale) / 2e-6, rel=1e-7)
+    np.testing.assert_array_equal(still.layer.weights, np.zeros(3))
+
+
+def test_jacobian_of_gradient_by_an_object_reads_it_at_the_call():
+    gradient = srcad.grad(loss_of_model)
+    columns = srcad.jacobian(lambda model, x: gradient(model, x).layer.weights, wrt=1)
+    model, x = Model(), np.array([0.3, -0.5, 0.9])
+    columns(model, x)
+    model.layer.weights, model.scale = np.array([2.0, 1.0, 0.5]), 5.0
+    steps = np.eye(3) * 1e-6
+
+    found = columns(model, x)
+
+    slopes = [
+        (gradient(model, x + d).layer.weights - gradient(model, x - d).layer.weights) / 2e-6
+        for d in steps
+    ]
+    np.testing.assert_allclose(found, np.stack(slopes, -1), atol=1e-7)
