@@ -13,6 +13,7 @@ import types
 
 import numpy as np
 import pytest
+import scipy
 from scipy import special, stats
 
 from srcad.rules import NoPartial
@@ -284,6 +285,9 @@ WITHOUT = {
     special.tklmbda: "SciPy computes it to 14 digits",
     stats.boxcox: "scipy.special.boxcox of an array",
 }  # fmt: skip
+FEWER_DIGITS_BEFORE = {
+    special.eval_sh_legendre, special.eval_sh_chebyu, special.eval_chebys,
+}  # fmt: skip
 QUICK = (
     np.arcsin, np.expm1, np.tan, math.log1p, np.arctan2, np.power, np.sinc, special.erfcx,
     special.log_ndtr, special.j1, special.i0e, special.expit, special.ellipk, special.betaln,
@@ -292,6 +296,8 @@ QUICK = (
 
 @pytest.mark.parametrize("target", some(COUNTERPARTS, lambda _, f: f in QUICK), ids=qualified_name)
 def test_slope_accurate_to_few_units(target):
+    if target in FEWER_DIGITS_BEFORE and np.lib.NumpyVersion(scipy.__version__) < "1.18.0":
+        pytest.skip("SciPy computes the function itself with fewer digits before version 1.18")
     row = COUNTERPARTS[target]
     allowed, _ = LARGER.get(target, (LARGEST, ""))
     is_apart, _ = APART.get(target, (lambda *call: False, ""))
