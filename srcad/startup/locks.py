@@ -2,7 +2,7 @@
 
 A child process has one thread, the one that forked.  A lock that another thread held would never be
 released in it, and what that lock protects may be half done.  So a fork waits until the locks that
-are held for long are free, and holds them meanwhile; what it could not wait for is made anew in the
+are held for long are free, and holds them during the fork; what it could not wait for is made anew in the
 child.
 
 Python itself has a lock for every module that is being imported.  A fork waits until no thread
@@ -67,18 +67,38 @@ importing = _Importing()
 
 
 def _before() -> None:
+    """Wait until no other thread imports, and take the locks; all of it within `PATIENCE`.
+
+    An import may need one of the locks.  So none is held while the fork waits for an import: if one
+    has begun before all of them were taken, they are released and the fork waits again.
+    """
     me, end = get_ident(), time.monotonic() + PATIENCE
     awaited = [one for _, one in sorted(_AWAITED.items())]
-    _HELD[me] = [one for one in awaited if one.acquire(timeout=PATIENCE)]
-    _FORKING.add(me)
-    while any(one != me for one in list(_IMPORTING)) and time.monotonic() < end:
+    while True:
+        while _is_imported_by_others(me) and time.monotonic() < end:
+            time.sleep(_MOMENT)
+        held = [one for one in awaited if one.acquire(timeout=max(0.0, end - time.monotonic()))]
+        _FORKING.add(me)
+        if not _is_imported_by_others(me) or time.monotonic() >= end:
+            break
+        _FORKING.discard(me)
+        _release(held)
         time.sleep(_MOMENT)
+    _HELD[me] = held
+
+
+def _is_imported_by_others(me: int) -> bool:
+    return any(one != me for one in list(_IMPORTING))
+
+
+def _release(held: list[Any]) -> None:
+    for one in reversed(held):
+        one.release()
 
 
 def _in_parent() -> None:
     _FORKING.discard(get_ident())
-    for one in reversed(_HELD.pop(get_ident(), [])):
-        one.release()
+    _release(_HELD.pop(get_ident(), []))
 
 
 def _in_child() -> None:

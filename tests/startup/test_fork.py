@@ -183,6 +183,103 @@ def test_import_and_fork_exclude_each_other():
     thread.join()
 
 
+def test_fork_holds_no_lock_that_import_needs():
+    begun, waited = threading.Event(), []
+
+    def imports():
+        with locks.importing:
+            begun.set()
+            time.sleep(0.1)
+            with locks.COMPILING:
+                waited.append(time.monotonic())
+
+    thread = threading.Thread(target=imports)
+    thread.start()
+    assert begun.wait(5)
+    start = time.monotonic()
+    assert forked(lambda: grad(cube)(2.0) == 12.0)
+    thread.join()
+    assert waited[0] - start < 5
+    assert time.monotonic() - start < 10
+
+
+def test_fork_lets_go_of_locks_if_import_begins_meanwhile(monkeypatch):
+    ready, done = threading.Event(), threading.Event()
+
+    class Late:
+        """A lock whose taking lets another thread begin an import that needs `COMPILING`."""
+
+        def acquire(self, timeout):
+            ready.set()
+            time.sleep(0.1)
+            return True
+
+        def release(self):
+            pass
+
+    def imports():
+        assert ready.wait(5)
+        with locks.importing, locks.COMPILING:
+            done.set()
+
+    monkeypatch.setitem(locks._AWAITED, 1000, Late())
+    thread = threading.Thread(target=imports)
+    thread.start()
+    start = time.monotonic()
+    assert forked(lambda: grad(cube)(2.0) == 12.0)
+    thread.join()
+    assert done.is_set()
+    assert time.monotonic() - start < 10
+
+
+FIRST_USE = """
+import os, signal, threading, time
+import numpy as np, srcad
+
+def f(x):
+    return np.sum(np.sin(x) * 3.0)
+
+def g(x):
+    return np.sum(np.cos(x) * x)
+
+def h(x):
+    return np.prod(np.exp(x))
+
+def use(*functions):
+    for one in functions:
+        srcad.grad(one)(np.ones(3))
+        srcad.hessian(one)(np.ones(2))
+
+threads = [threading.Thread(target=use, args=pair) for pair in ((f, g), (g, h))]
+for thread in threads:
+    thread.start()
+failed, longest = [], 0.0
+for k in range(COUNT):
+    time.sleep(0.02)
+    start = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os._exit(0 if np.allclose(srcad.grad(f)(np.ones(2)), 3 * np.cos(1)) else 1)
+    longest = max(longest, time.monotonic() - start)
+    if os.waitpid(child, 0)[1]:
+        failed.append(k)
+for thread in threads:
+    thread.join()
+print(failed, longest < 10)
+"""
+
+
+def test_child_forked_during_first_use_in_other_threads_does_not_hang():
+    program = FIRST_USE.replace("COUNT", "6")
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+    assert ran.stdout == "[] True\n", ran.stderr
+
+
 def test_nested_import_lock_is_reentrant():
     with locks.importing, locks.importing:
         assert forked(lambda: grad(cube)(2.0) == 12.0)
