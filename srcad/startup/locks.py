@@ -2,8 +2,8 @@
 
 A child process has one thread, the one that forked.  A lock that another thread held would never be
 released in it, and what that lock protects may be half done.  So a fork waits until the locks that
-are held for long are free, and holds them during the fork; what it could not wait for is made anew in the
-child.
+are held for long are free, and holds them during the fork; what it could not wait for is made anew
+in the child.
 
 Python itself has a lock for every module that is being imported.  A fork waits until no thread
 imports one of srcad's, too, and none begins meanwhile: `importing` says so.  That is no lock, for
