@@ -3,7 +3,8 @@
 The stand-ins of the two runs differ in their lengths and contents.  What comes back in both tells
 the result's form and dtype, and every length that is explained in both runs by the same expression
 of the operands' extents is that expression.  A result whose shape depends on data disagrees between
-the runs and stays unknown.
+the runs and stays unknown.  Where a length is a constant beside unknown ones, a third run with
+shorter unknown lengths tells if it is the smaller of the two.
 """
 
 from __future__ import annotations
@@ -250,7 +251,16 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
         with quiet():
             found = [_tried(target, given, kwargs, runs, case) for given, case in tries]
         if any(found):
-            results = [pair and _explained(*pair, extents, runs) for pair in found]
+            results = [
+                None if pair is None else _explained(pair[0], pair[1], extents, runs)
+                for pair in found
+            ]
+            short = _shorter(names, extents)
+            if short is not None and any(map(_has_constant_length, results)):
+                with quiet():
+                    again = [_tried(target, given, kwargs, [short], case) for given, case in tries]
+                pairs = zip(results, again, strict=True)
+                results = [t if one is None else _without_minima(t, one[0]) for t, one in pairs]
             types = (t for a in (*args, *named) for t in types_in(a))
             found_type = agreed([case for _, case in tries], results, types)
             return _completed(target, args, kwargs, found_type)
@@ -303,12 +313,12 @@ def _tried(
     kwargs: tuple[tuple[str, Arg], ...],
     runs: list[Sizes],
     case: Case,
-) -> tuple[Any, Any] | None:
-    """Return the results of the two runs for one choice of types; None if the call raises."""
+) -> tuple[Any, ...] | None:
+    """Return the results of the runs for one choice of types; None if the call raises."""
     reads = target is operator.getitem or target is np.take
 
-    def run_both() -> tuple[Any, Any]:
-        first, second = (
+    def run_all() -> tuple[Any, ...]:
+        return tuple(
             outline(
                 target(
                     *[
@@ -320,13 +330,12 @@ def _tried(
             )
             for run, sizes in enumerate(runs)
         )
-        return first, second
 
     def lengths(extent: Extent) -> tuple[int, ...]:
         return tuple(_evaluated(extent, sizes) for sizes in runs)
 
-    found: tuple[Any, Any] | None = remembered(
-        question(target, args, kwargs, case, lengths), run_both
+    found: tuple[Any, ...] | None = remembered(
+        question(target, args, kwargs, case, lengths), run_all
     )
     return found
 
@@ -352,6 +361,33 @@ def _runs(symbols: list[Symbol], extents: list[Extent]) -> list[Sizes]:
         if not short:
             return runs
         names += dict.fromkeys(short)
+
+
+def _shorter(symbols: list[Symbol], extents: list[Extent]) -> Sizes | None:
+    """Return lengths below all known ones for the unknown ones; None if there are not both."""
+    known = [e.constant for e in extents if not e.terms and e.constant > 1]
+    if not known or not symbols:
+        return None
+    return {symbol: max(1, min(known) - 1 - k) for k, symbol in enumerate(symbols)}
+
+
+def _has_constant_length(type_: Type | None) -> bool:
+    """Return True if a result has an axis of a known length above 1."""
+    if isinstance(type_, TupleOf):
+        return any(map(_has_constant_length, type_.items))
+    shape = type_.shape if isinstance(type_, Numeric) else None
+    return any(not e.terms and e.constant > 1 for e in shape or ())
+
+
+def _without_minima(type_: Type | None, short: Any) -> Any:
+    """Return the type of a result without the known lengths that are others in a shorter one."""
+    if isinstance(type_, TupleOf) and isinstance(short, tuple) and len(short) == len(type_.items):
+        return type_.of(tuple(map(_without_minima, type_.items, short)))
+    if not isinstance(type_, Numeric) or not type_.shape or len(type_.shape) != np.ndim(short):
+        return type_
+    lengths = zip(type_.shape, np.shape(short), strict=True)
+    shape = tuple(e if e.terms or e.constant == n else fresh_extent() for e, n in lengths)
+    return type_.of_shape(shape, type_.form)
 
 
 def _is_difference(extent: Extent) -> bool:
