@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,11 @@ def named_some(cases: Iterable[Any], default: Iterable[str]) -> list[Any]:
     """The same for cases with names (functions, or texts): those with other names are marked."""
     names = set(default)
     return some(cases, lambda _, case: getattr(case, "__name__", case) in names)
+
+
+def named(value: Any) -> str:
+    """Return the text of a parameter without addresses, which differ between processes."""
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))
 
 
 def slow_ids() -> set[str]:

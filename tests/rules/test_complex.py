@@ -16,7 +16,7 @@ from scipy.spatial import distance
 import srcad
 from srcad import rules
 from srcad.errors import NotDifferentiableError, UnsupportedTypeError
-from tests.marks import some
+from tests.marks import named, some
 from tests.rules.harness import leaves, rebuilt
 from tests.rules.samples import CALLS, SYMMETRIC, seed_of
 from tests.rules.test_table import name_of
@@ -239,7 +239,7 @@ def test_the_tangent_is_that_of_the_differences(point, rng):
             assert np.iscomplexobj(dot) == np.iscomplexobj(value)
 
 
-@pytest.mark.parametrize("target", sorted(REFUSED, key=str), ids=str)
+@pytest.mark.parametrize("target", sorted(REFUSED, key=named), ids=named)
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
 def test_function_of_real_numbers_only_is_refused(target, mode, rng):
     call = next(call for _, call in POINTS if call[0] is target)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from srcad.rules import NoPartial
+from tests.marks import named
 from tests.rules import samples
 from tests.rules.harness import (
     cotangents,
@@ -27,7 +28,7 @@ def test_float32_stays_float32(call, rng):
 
 
 @pytest.mark.parametrize(
-    "target", [f for f in (*UNARY, *BINARY) if f is not np.reciprocal], ids=str
+    "target", [f for f in (*UNARY, *BINARY) if f is not np.reciprocal], ids=named
 )
 def test_small_integers_converted_to_float_in_rule(target, rng):
     """The compiler hands a rule active integers as floats; the result may be an integer."""
@@ -54,7 +55,7 @@ def cotangents_at(target, args, y, y_bar):
     ]
 
 
-@pytest.mark.parametrize("target", UNARY, ids=str)
+@pytest.mark.parametrize("target", UNARY, ids=named)
 def test_scalar_and_0d_array_give_scalar_cotangent(target):
     low, high = UNARY[target]
     x = low + 0.37 * (high - low)

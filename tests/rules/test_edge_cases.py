@@ -9,6 +9,7 @@ import pytest
 from srcad import grad
 from srcad.rules import formulas
 from srcad.rules.linalg import cofactors, lower_inverse
+from tests.marks import named
 from tests.rules.harness import cotangents
 from tests.rules.samples import ROWS, is_on_numbers, told
 
@@ -34,7 +35,7 @@ SEEDED = [
 ]
 
 
-@pytest.mark.parametrize(("target", "point", "slopes"), POINTS, ids=str)
+@pytest.mark.parametrize(("target", "point", "slopes"), POINTS, ids=named)
 def test_scalar_derivative_at_special_point(target, point, slopes):
     wanted = [float(e or 0.0) for e in (slopes if isinstance(slopes, tuple) else (slopes,))]
     for number in (float,) if is_on_numbers(target) else (float, f8):
@@ -50,7 +51,7 @@ def test_special_points_cover_many_rules():
     assert (np.sqrt, (0,), math.inf) in POINTS
 
 
-@pytest.mark.parametrize(("target", "args", "kwargs", "expected"), ARRAYS, ids=str)
+@pytest.mark.parametrize(("target", "args", "kwargs", "expected"), ARRAYS, ids=named)
 def test_an_array_at_a_special_point(target, args, kwargs, expected):
     args = (np.asarray(args[0], float), *args[1:])
 
@@ -61,7 +62,7 @@ def test_an_array_at_a_special_point(target, args, kwargs, expected):
 
 
 @pytest.mark.filterwarnings("ignore:Mean of empty slice")
-@pytest.mark.parametrize("target", EMPTIES, ids=str)
+@pytest.mark.parametrize("target", EMPTIES, ids=named)
 def test_gradient_of_empty_array_is_empty(target):
     with np.errstate(all="ignore"):
         (found,) = cotangents(target, (np.zeros(0),), {}, f8(1.0))
@@ -69,7 +70,7 @@ def test_gradient_of_empty_array_is_empty(target):
     assert np.shape(found) == (0,)
 
 
-@pytest.mark.parametrize(("target", "args", "seed", "expected"), SEEDED[:2], ids=str)
+@pytest.mark.parametrize(("target", "args", "seed", "expected"), SEEDED[:2], ids=named)
 def test_a_seeded_array_at_a_special_point(target, args, seed, expected):
     found = cotangents(target, (np.asarray(args[0]),), {}, np.asarray(seed))
 
@@ -99,7 +100,7 @@ def test_equal_eigenvalues_have_a_derivative():
     np.testing.assert_allclose(bar, 2 * np.eye(2))
 
 
-@pytest.mark.parametrize("target", [np.linalg.eigh, np.linalg.svd], ids=str)
+@pytest.mark.parametrize("target", [np.linalg.eigh, np.linalg.svd], ids=named)
 def test_eigenvectors_of_equal_values_have_no_derivative(target):
     first = np.array([[2.0, 0], [0, 0]])
     y_bar = (None, first) if target is np.linalg.eigh else (first, None, None)

@@ -8,6 +8,7 @@ import pytest
 import srcad
 from srcad import rules
 from srcad.rules.registry import memory_of, unruled
+from tests.marks import named
 from tests.numeric import assert_gradient
 from tests.rules.harness import leaves
 from tests.rules.samples import CALLS
@@ -53,7 +54,7 @@ def test_read_only_result_not_writeable(call):
     assert target is np.diag or not result.flags.writeable  # np.diag makes a matrix of a vector
 
 
-@pytest.mark.parametrize("target", [np.asarray, np.asanyarray], ids=str)
+@pytest.mark.parametrize("target", [np.asarray, np.asanyarray], ids=named)
 def test_argument_result_is_argument(target):
     x = np.ones(3)
 
@@ -68,7 +69,7 @@ CONDITIONED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("target", CONDITIONED, ids=str)
+@pytest.mark.parametrize("target", CONDITIONED, ids=named)
 def test_an_option_decides_whether_an_array_is_new(target):
     x = np.eye(2)
     new, same = CONDITIONED[target]
@@ -100,7 +101,7 @@ def parameters_of(target):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "target", [f for f in (*CONSTANT, *unruled()) if memory_of(f) == "fresh"], ids=str
+    "target", [f for f in (*CONSTANT, *unruled()) if memory_of(f) == "fresh"], ids=named
 )
 def test_nondifferentiable_functions_declared_fresh_are_fresh(target):
     for args in GIVEN[:2] if "out" in parameters_of(target) else GIVEN:

@@ -14,6 +14,7 @@ from srcad import rules
 from srcad.errors import RuleError
 from srcad.rules import registry
 from srcad.rules.row import refuse_markers_inside
+from tests.marks import named
 
 HERE = os.path.basename(__file__)
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -111,7 +112,7 @@ def test_rule_with_too_few_entries_rejected_with_location(minus):
         lambda y_bar, y, a, b: y_bar * b,
         lambda y_bar, y, a, b: None,
     ],
-    ids=str,
+    ids=named,
 )
 def test_a_wrong_number_of_entries_is_refused(rule, minus):
     with pytest.raises(RuleError, match="Gradient is not a tuple of length 2"):

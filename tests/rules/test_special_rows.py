@@ -12,12 +12,13 @@ from srcad.ir.disjoint import of_type_may_repeat
 from srcad.ir.primitives import add_at, add_at_repeated, identity, updated
 from srcad.types.numeric import BOOL, FLOAT, INT, array_type
 from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf
+from tests.marks import named
 from tests.rules.harness import cotangents
 
 A = np.arange(4.0)
 
 
-@pytest.mark.parametrize("cast", [np.float32, np.float16, np.longdouble, float], ids=str)
+@pytest.mark.parametrize("cast", [np.float32, np.float16, np.longdouble, float], ids=named)
 def test_a_cast_to_a_float_passes_the_cotangent(cast):
     assert cotangents(cast, (0.5,), {}, 2.0) == [2.0]
 
@@ -29,7 +30,7 @@ def test_a_cast_keeps_the_shape_of_one_entry():
 
 
 @pytest.mark.parametrize(
-    "call", [(np.astype, (A, int)), (np.asarray, (A, np.int64)), (np.array, (A, bool))], ids=str
+    "call", [(np.astype, (A, int)), (np.asarray, (A, np.int64)), (np.array, (A, bool))], ids=named
 )
 def test_cast_to_integer_has_no_derivative(call):
     target, args = call
@@ -45,7 +46,7 @@ def test_overwritten_entry_gets_no_cotangent():
 
 
 @pytest.mark.parametrize(
-    ("target", "index"), [(add_at, slice(1, 3)), (add_at_repeated, [1, 1])], ids=str
+    ("target", "index"), [(add_at, slice(1, 3)), (add_at_repeated, [1, 1])], ids=named
 )
 def test_an_addition_passes_its_cotangent_to_both(target, index):
     array_bar, _, value_bar = cotangents(target, (A, index, np.zeros(2)), {}, A + 1)
@@ -79,7 +80,7 @@ def test_identities_pass_the_cotangent():
         (np.interp, (A, A, A), {"period": 3}),
         (np.einsum, (A, [0], A, [0]), {}),
     ],
-    ids=str,
+    ids=named,
 )  # fmt: skip
 def test_unsupported_call_form_returns_no_partial(target, args, kwargs):
     assert isinstance(cotangents(target, args, kwargs, 1.0)[0], rules.NoPartial)
@@ -102,14 +103,14 @@ def test_full_svd_bases_of_wide_matrix_have_no_rule():
         (TupleOf((Opaque(slice), ListOf(INT))), True), (Opaque(), True),
         (TupleOf((Fixed(None), INT)), False), (TupleOf((INT, TupleOf((ListOf(INT),)))), True),
     ],
-    ids=str,
+    ids=named,
 )  # fmt: skip
 def test_only_index_arrays_may_repeat(type_, expected):
     assert of_type_may_repeat(type_) is expected
 
 
 @pytest.mark.parametrize(
-    "target", [np.argmax, np.floor, operator.lt, len, np.zeros_like, math.floor, round], ids=str
+    "target", [np.argmax, np.floor, operator.lt, len, np.zeros_like, math.floor, round], ids=named
 )
 def test_counts_comparisons_and_roundings_are_constant(target):
     assert rules.rule_for(target).kind == "nondifferentiable"
