@@ -230,9 +230,9 @@ def _joins_collected_rows(scope: ReverseScope, op: Call) -> bool:
 # ------------------------------------------------------------------------------- elementwise
 def _undo_elementwise(scope: ReverseScope, op: Call, rule: Rule, y_bar: Atom) -> None:
     arrays = {place: as_array(scope, arg) for place, arg in arguments(op).items()}
-    operands = {place: lifted_operand(scope, op, arg) for place, arg in arrays.items()}
+    given = {place: lifted_operand(scope, op, arg) for place, arg in arrays.items()}
     result = lifted_arg(scope, op.result) if rule.wants_result else op.result
-    operands, result = guarded_operands(scope, y_bar, op, rule, operands, result)
+    operands, result = guarded_operands(scope, y_bar, op, rule, given, result)
     keywords = {"y": result} if rule.wants_result else {}
     for place, arg, partial in chosen_entries(scope, op, rule, operands, [], keywords):
         array = arrays[place]
@@ -245,7 +245,8 @@ def _undo_elementwise(scope: ReverseScope, op: Call, rule: Rule, y_bar: Atom) ->
         y_bar = _uncast(scope, y_bar)
         bar = cut(scope, op, y_bar, partial) or times(scope, y_bar, partial)
         if bar is not None:
-            bar = zeros_stay(scope, op, y_bar, partial, bar)
+            is_guarded = operands is not given
+            bar = zeros_stay(scope, op, y_bar, partial, bar, is_guarded=is_guarded)
             bar = record_mask(scope, y_bar, partial, bar)
             contribute_structure(scope, arg, unbroadcast(scope, op, bar, array))
 

@@ -52,12 +52,15 @@ _HANDING_ON = frozenset(
 _CONTRACTIONS = (operator.matmul, np.matmul, np.dot)
 
 
-def zeros_stay(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any, bar: Atom) -> Atom:
+def zeros_stay(
+    scope: ReverseScope, op: Call, y_bar: Atom, partial: Any, bar: Atom, *, is_guarded: bool
+) -> Atom:
     """Return the product of a cotangent and a partial derivative, 0 where it was left out.
 
     It is the product as it stands unless the result of `op` is on the way to where entries are
     left out.  There the test of the selection is carried along, if it is known: a cotangent may be
     zero by value, too, and the product of a zero by underflow and an infinite partial is nan.
+    Nothing is written if the mask of `y_bar` guards the operands: the partial is finite there.
     """
     if not isinstance(y_bar, Value) or not isinstance(bar, Value) or bar is y_bar:
         return bar
@@ -77,9 +80,10 @@ def zeros_stay(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any, bar: At
         return bar
     if test is None:
         test = scope.call(operator.ne, _unsigned(scope, y_bar), Const(0.0))
-    kept = unless_cut(scope, test, bar)
-    taking_part[kept] = test
-    return kept
+    if not (is_guarded and scope.sweep.masks.get(y_bar) is test):
+        bar = unless_cut(scope, test, bar)
+    taking_part[bar] = test
+    return bar
 
 
 def unless_cut(scope: ReverseScope, test: Atom, bar: Atom) -> Value:
