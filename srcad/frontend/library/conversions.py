@@ -253,13 +253,13 @@ def of_real_part(
     function = callee.value
     if kwargs or not isinstance(function, BuiltinFunctionType) or module_of(function) != "math":
         return None
-    if not any(map(_may_be_complex_scalar, args)) or not state.is_active(*args):
+    if not any(map(_is_complex_scalar, args)) or not state.is_active(*args):
         return None
-    real = [state.emit(float, a) if _may_be_complex_scalar(a) else a for a in args]
+    real = [state.emit(float, a) if _is_complex_scalar(a) else a for a in args]
     return apply(state, callee, tuple(real), {})
 
 
-def _may_be_complex_scalar(box: AbstractValue) -> bool:
+def _is_complex_scalar(box: AbstractValue) -> bool:
     type_ = box.type if isinstance(box, Value) else None
     if not isinstance(type_, Numeric) or type_.form in ("array", "python"):
         return False

@@ -119,7 +119,7 @@ def _refuse_dispatch(state: Machine, found: singledispatchmethod[Any]) -> NoRetu
     state.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot call the method {name!r}, which functools.singledispatchmethod chooses",
-        why="it is chosen by the class of an argument, which is a derivative's number here.",
+        why="srcad does not follow a choice by the class of an argument.",
         help=("ask in one method:  if isinstance(x, int): ...",),
     )
 
