@@ -287,7 +287,7 @@ def deep_copy(x: Any) -> Any:
 
 
 def unpacking_message(length: int, count: int, has_star: bool = False) -> str:
-    """Return what Python says where too few or too many values are unpacked."""
+    """Return the message of Python's ValueError for a wrong number of values to unpack."""
     if length < count:
         least = "at least " if has_star else ""
         return f"not enough values to unpack (expected {least}{count}, got {length})"

@@ -96,7 +96,7 @@ class Support:
         return self
 
     def with_unknown_factors(self) -> Support:
-        """Return the set of an operation whose partial derivatives are not known: the same."""
+        """Return the inputs of an operation with unknown partial derivatives."""
         return self
 
     def inputs(self) -> np.ndarray[Any, np.dtype[np.intp]]:
@@ -209,7 +209,7 @@ def is_option(argument: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Run:
-    """One way of running blocks: as the call does, or to see what a branch would depend on."""
+    """An interpreter of blocks: of those that the call runs, or of branches that it skips."""
 
     # whether the branches that the call does not take are run as well
     branches: bool

@@ -305,7 +305,7 @@ class Computed:
         return bool(self.products.ravel().take(zeros).any())
 
     def differing(self) -> Any:
-        """Return the finite rows whose product is another one than that of the matrix.
+        """Return the finite rows in which the product and the sparse matrix disagree.
 
         A difference is larger than rounding explains in a sum of the entries of the row.
         """

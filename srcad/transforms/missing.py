@@ -131,7 +131,7 @@ def reduced_with_ones(
 
 
 def entries_stay_zero(scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, entry: Any) -> Any:
-    """Return the cotangent of an operand of what makes a number, 0 where that number's is 0."""
+    """Return the cotangent of an operand of a scalar call, 0 where the result has cotangent 0."""
     if rule.kind not in ("adjoint", "bilinear") or not isinstance(y_bar, Value):
         return entry
     if not isinstance(entry, Value) or not isinstance(entry.type, Numeric):

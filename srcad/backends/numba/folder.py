@@ -63,7 +63,7 @@ def _check_private(place: str) -> None:
 
 
 def _check_parent(place: str, folder: str) -> None:
-    """Raise `OptionError` if others may exchange what is in a parent of the folder, or a link."""
+    """Raise `OptionError` if other users may rename entries of a parent directory or link."""
     if os.name == "posix" and not (_is_safe(os.lstat(place)) and _is_safe(os.stat(place))):
         raise OptionError(
             f"cannot keep compiled code in {folder!r}",
