@@ -18,7 +18,6 @@ OPEN = {
     ("numpy.squeeze", "nested"): "the rank of nested lists is not known",
     ("numpy.matmul", "nested"): "the rank of four nested lists is not known",
     ("numpy.dot", "nested"): "the rank of four nested lists is not known",
-    ("numpy.linalg.cond", "tuple"): "p=-2 of a matrix with more rows than columns",
 }
 
 MANNERS = ("list", "tuple", "nested")
@@ -100,13 +99,13 @@ def test_gradient_of_lists_equals_that_of_arrays(case):
     f, operands = plain_program(call)
     g = of_lists(call, manner)
     if g is None:
-        return
+        pytest.skip("the call has no arrays")
     try:
         value = g(*operands)
     except Exception:
-        return  # the function does not take lists
+        pytest.skip("the function takes no lists")
     if not np.allclose(value, f(*operands), equal_nan=True):
-        return  # a list means something else there
+        pytest.skip("a list means something else there")
 
     wrt = tuple(range(len(operands)))
     expected = srcad.grad(f, wrt=wrt)(*operands)
@@ -114,7 +113,7 @@ def test_gradient_of_lists_equals_that_of_arrays(case):
         found = srcad.grad(g, wrt=wrt)(*operands)
     except Exception:
         if (name.split()[0], manner) in OPEN:
-            return
+            pytest.xfail(OPEN[name.split()[0], manner])
         raise
 
     for one, other in zip(leaves(found), leaves(expected), strict=True):
