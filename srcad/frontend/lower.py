@@ -18,10 +18,8 @@ from srcad.frontend.domain.values import (
     Constant,
     DictValue,
     Frame,
-    IteratorValue,
     ListValue,
     RecordValue,
-    SliceValue,
     Structure,
     TupleValue,
 )
@@ -37,7 +35,7 @@ from srcad.frontend.functions.inlining import (
 )
 from srcad.frontend.functions.opaque_calls import refuse_hits
 from srcad.frontend.interpreter import Interpreter
-from srcad.frontend.machine.constants import spread
+from srcad.frontend.machine.constants import box_of_arg, spread
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside.places import begin, guard_paths, outermost_frame
@@ -47,7 +45,7 @@ from srcad.frontend.store.aliases import holds_objects
 from srcad.frontend.store.lookup import first_content, object_at
 from srcad.frontend.store.structures import without_library_classes
 from srcad.frontend.store.written_arguments import matrices, overlaid, written_parameters
-from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Op, Value
+from srcad.ir.core import Arg, Atom, Block, Const, Function, Location, Op, Value
 from srcad.ir.inference.builder import Builder
 from srcad.rules import registry
 from srcad.rules.row import AlwaysRaisesError
@@ -379,43 +377,6 @@ def lower_inline(
     finally:
         builder.where = where
     return unboxed(machine, result)
-
-
-def box_of_arg(state: Machine, arg: Any) -> AbstractValue:
-    match arg:
-        case None:
-            return Constant(None)
-        case Value() | Const():
-            return state.box(arg)
-        case Display(kind="tuple", items=items):
-            return TupleValue(tuple(box_of_arg(state, a) for a in items))
-        case Display(kind="list", items=items):
-            return ListValue(tuple(box_of_arg(state, a) for a in items))
-        case Display(kind="dict", items=items):
-            keys = tuple(k.value for k in items[::2] if isinstance(k, Const))
-            return DictValue(keys, tuple(box_of_arg(state, a) for a in items[1::2]))
-        case Display(kind="slice", items=(start, stop, step)):
-            return SliceValue(*[box_of_arg(state, a) for a in (start, stop, step)])
-        case Display(kind="range", items=items):
-            return _box_of_range(items, tuple(box_of_arg(state, a) for a in items))
-        case tuple():
-            return TupleValue(tuple(box_of_arg(state, a) for a in arg))
-        case list():
-            return ListValue(tuple(box_of_arg(state, a) for a in arg))
-        case _:
-            return Constant(arg)
-
-
-_FEW = 64  # axes of an array, as NumPy allows them
-
-
-def _box_of_range(ends: Sequence[Arg], parts: tuple[AbstractValue, ...]) -> AbstractValue:
-    """Return the box of a range: a tuple of its numbers if they are known and few, as axes are."""
-    known = [end.value for end in ends if isinstance(end, Const)]
-    numbers = range(*known) if len(known) == len(ends) else None
-    if numbers is not None and len(numbers) <= _FEW:
-        return TupleValue(tuple(Constant(number) for number in numbers))
-    return IteratorValue("range", parts)
 
 
 def unboxed(state: Machine, box: AbstractValue) -> Any:

@@ -101,7 +101,7 @@ def expand_dims(y_bar, a, axis):
 @linear(
     np.atleast_2d,
     np.atleast_3d,
-    memory="shared",
+    memory="view",
     samples=lambda f, v, m, t, array: [f(v), f(m), f(array()), f(t), f(v, m)],
 )
 def atleast(y_bar, *arys):
@@ -157,7 +157,7 @@ def transpose(y_bar, a, axes=None):
 
 
 @linear(np.matrix_transpose, memory="view", samples=lambda f, t: [f(t)])
-@linear(np.linalg.matrix_transpose, memory="shared", samples=lambda f, t: [f(t)])
+@linear(np.linalg.matrix_transpose, memory="view", samples=lambda f, t: [f(t)])
 def matrix_transpose(y_bar, x):
     return np.swapaxes(y_bar, -1, -2)
 
@@ -179,7 +179,7 @@ def rolled(axis, start, ndim):
     return start - 1 if axis < start else start
 
 
-@linear(np.rollaxis, memory="shared", samples=lambda f, t: [f(t, 2), f(t, 0, 3), f(t, -2, 1)])
+@linear(np.rollaxis, memory="view", samples=lambda f, t: [f(t, 2), f(t, 0, 3), f(t, -2, 1)])
 def rollaxis(y_bar, a, axis, start=0):
     return np.moveaxis(y_bar, rolled(axis, start, np.ndim(a)), axis), None
 
@@ -190,17 +190,17 @@ def flip(y_bar, m, axis=None):
     return np.flip(y_bar, axis)
 
 
-@linear(np.fliplr, memory="shared", samples=lambda f, m: [f(m)])
+@linear(np.fliplr, memory="view", samples=lambda f, m: [f(m)])
 def fliplr(y_bar, m):
     return np.fliplr(y_bar)
 
 
-@linear(np.flipud, memory="shared", samples=lambda f, m: [f(m)])
+@linear(np.flipud, memory="view", samples=lambda f, m: [f(m)])
 def flipud(y_bar, m):
     return np.flipud(y_bar)
 
 
-@linear(np.rot90, memory="shared", samples=lambda f, m, t: [f(m), f(t, 3, (1, 2))])
+@linear(np.rot90, memory="view", samples=lambda f, m, t: [f(m), f(t, 3, (1, 2))])
 def rot90(y_bar, m, k=1, axes=(0, 1)):
     return np.rot90(y_bar, -k, axes)
 

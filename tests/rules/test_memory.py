@@ -136,7 +136,9 @@ def test_user_function_memory_kind_is_shared():
 VIEWS = [
     np.transpose, np.matrix_transpose, np.flip, lambda y: np.swapaxes(y, 0, 1),
     lambda y: np.moveaxis(y, 0, 1), lambda y: np.expand_dims(y, 0)[0],
-    lambda y: np.squeeze(y[None], 0), np.atleast_1d, np.real,
+    lambda y: np.squeeze(y[None], 0), np.atleast_1d, np.real, np.linalg.matrix_transpose,
+    np.fliplr, np.flipud, np.rot90, lambda y: np.rollaxis(y, 1), np.atleast_2d,
+    lambda y: np.atleast_3d(y)[..., 0],
 ]  # fmt: skip
 
 
@@ -157,5 +159,6 @@ def test_view_functions_all_tested():
 
     assert shown == {
         np.transpose, np.matrix_transpose, np.flip, np.swapaxes, np.moveaxis, np.squeeze,
-        np.expand_dims, np.atleast_1d, np.real,
+        np.expand_dims, np.atleast_1d, np.real, np.linalg.matrix_transpose, np.fliplr, np.flipud,
+        np.rot90, np.rollaxis, np.atleast_2d, np.atleast_3d,
     }  # fmt: skip

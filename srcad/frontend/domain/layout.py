@@ -17,16 +17,13 @@ import numpy as np
 from srcad.frontend.domain.access_paths import Step, is_number_index
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts
-from srcad.ir.traits import is_same
+from srcad.ir.library_operations import is_elementwise
+from srcad.ir.traits import is_same, may_alias_operand
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric, Shape
 from srcad.types.sizes import Extent, constant_extent, is_one, resolved, settled
 
 _ELLIPSIS = Const(Ellipsis)
-_MOVES = frozenset(
-    {np.transpose, np.swapaxes, np.moveaxis, np.matrix_transpose,
-     np.expand_dims, np.atleast_1d}
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -77,12 +74,11 @@ def layout_of_view(layout: Layout, step: Step, before: Value, after: Value) -> L
         return _indexed(layout, step.args[0], len(new))
     if step.target in (np.reshape, np.ravel):
         return _shaped(layout, old, new)
-    if step.target is np.flip:
-        return _flipped(layout, step)
     if step.target is np.squeeze:
         stays = tuple(s for s, e in zip(layout, old, strict=True) if is_one(e) is not True)
         return stays if len(stays) == len(new) else None
-    return _moved(layout, step, len(old)) if step.target in _MOVES or is_same(step.target) else None
+    takes_all = may_alias_operand(step.target) and not is_elementwise(step.target)
+    return _turned(layout, step, len(old)) if takes_all or is_same(step.target) else None
 
 
 def _indexed(layout: Layout, index: Arg, rank: int) -> Layout | None:
@@ -124,26 +120,30 @@ def _shaped(layout: Layout, old: Shape, new: Shape) -> Layout | None:
     )
 
 
-def _moved(layout: Layout, step: Step, rank: int) -> Layout | None:
-    """Return the layout after axes have changed places, found by doing the same to stand-ins."""
+def _turned(layout: Layout, step: Step, rank: int) -> Layout | None:
+    """Return the layout after axes have changed places or direction, found by doing so to another.
+
+    The lengths of its axes, which all differ, tell where each has gone.
+    """
+    other = np.empty(tuple(range(2, 2 + rank)), dtype=np.int8)
     try:
         args = [_constant(arg) for arg in step.args]
         keywords = {name: _constant(arg) for name, arg in step.kwargs}
-        moved = step.target(np.empty(tuple(range(2, 2 + rank))), *args, **keywords)
+        turned = step.target(other, *args, **keywords)
     except (ValueError, TypeError, np.exceptions.AxisError):
         return None
-    return tuple(None if length == 1 else layout[length - 2] for length in moved.shape)
-
-
-def _flipped(layout: Layout, step: Step) -> Layout | None:
-    given = step.args[0] if step.args else dict(step.kwargs).get("axis", Const(None))
-    if not isinstance(given, Const) or not isinstance(given.value, int | None):
-        return None
-    axes = range(len(layout)) if given.value is None else (given.value % len(layout),)
-    return tuple(
-        Stride(-stride.factor, stride.lengths) if stride is not None and k in axes else stride
-        for k, stride in enumerate(layout)
-    )
+    result = list[Stride | None]()
+    for length, stride in zip(turned.shape, turned.strides, strict=True):
+        if length == 1:  # a new axis
+            result.append(None)
+            continue
+        before = layout[length - 2]
+        if abs(stride) != other.strides[length - 2]:
+            return None
+        if stride < 0 and before is not None:
+            before = Stride(-before.factor, before.lengths)
+        result.append(before)
+    return tuple(result)
 
 
 def _constant(arg: Arg) -> Any:

@@ -6,6 +6,7 @@ import ast
 import enum
 import inspect
 import operator
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -25,12 +26,13 @@ from srcad.frontend.domain.values import (
     IteratorValue,
     ListValue,
     RecordValue,
+    SliceValue,
     Structure,
     TupleValue,
 )
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
-from srcad.ir.core import Const, Value
+from srcad.ir.core import Arg, Const, Display, Value
 from srcad.startup.identifiers import class_label, plain
 from srcad.types.numeric import Numeric
 from srcad.types.reading import answers, has
@@ -339,3 +341,42 @@ def static_items(state: Machine, box: IteratorValue) -> tuple[AbstractValue, ...
     if box.kind == "reversed":
         return columns[0][::-1]
     return tuple(TupleValue(row) for row in zip(*columns, strict=False))
+
+
+# ------------------------------------------------------------------------------ arguments of calls
+def box_of_arg(state: Machine, arg: Any) -> AbstractValue:
+    """Return the box of an argument of a call: an atom, a display, or nested tuples of these."""
+    match arg:
+        case None:
+            return Constant(None)
+        case Value() | Const():
+            return state.box(arg)
+        case Display(kind="tuple", items=items):
+            return TupleValue(tuple(box_of_arg(state, a) for a in items))
+        case Display(kind="list", items=items):
+            return ListValue(tuple(box_of_arg(state, a) for a in items))
+        case Display(kind="dict", items=items):
+            keys = tuple(k.value for k in items[::2] if isinstance(k, Const))
+            return DictValue(keys, tuple(box_of_arg(state, a) for a in items[1::2]))
+        case Display(kind="slice", items=(start, stop, step)):
+            return SliceValue(*[box_of_arg(state, a) for a in (start, stop, step)])
+        case Display(kind="range", items=items):
+            return _box_of_range(items, tuple(box_of_arg(state, a) for a in items))
+        case tuple():
+            return TupleValue(tuple(box_of_arg(state, a) for a in arg))
+        case list():
+            return ListValue(tuple(box_of_arg(state, a) for a in arg))
+        case _:
+            return Constant(arg)
+
+
+_FEW = 64  # axes of an array, as NumPy allows them
+
+
+def _box_of_range(ends: Sequence[Arg], parts: tuple[AbstractValue, ...]) -> AbstractValue:
+    """Return the box of a range: a tuple of its numbers if they are known and few, as axes are."""
+    known = [end.value for end in ends if isinstance(end, Const)]
+    numbers = range(*known) if len(known) == len(ends) else None
+    if numbers is not None and len(numbers) <= _FEW:
+        return TupleValue(tuple(Constant(number) for number in numbers))
+    return IteratorValue("range", parts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from srcad.frontend.domain.access_paths import Step, is_number_index
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.layout import c_order, shape_of
 from srcad.frontend.domain.structure import mutable_parts
-from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
-from srcad.frontend.machine.constants import raises
+from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue, Structure
+from srcad.frontend.machine.constants import box_of_arg, raises
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.store.array_versions import (
@@ -44,6 +45,7 @@ from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts, may_repeat
 from srcad.ir.memory import reads_a_copy
 from srcad.ir.traits import is_read_only
+from srcad.rules.registry import lookup
 from srcad.startup.identifiers import label
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.sizes import same
@@ -300,23 +302,39 @@ def _is_ellipsis(part: Arg) -> bool:
     return isinstance(part, Const) and part.value is Ellipsis
 
 
+_VIEWS = ("view", "view or copy")
+
+
 def turned_back(state: Machine, step: Step, new: Value, parent: Value) -> Value:
-    """Return the array of which ``step`` shows `new`."""
-    target, args, kwargs = step.target, step.args, step.keywords
-    if target is np.transpose and not args and not kwargs:
-        return state.emit(np.transpose, new, hint=parent.hint)
-    if target in (np.swapaxes, np.flip, np.matrix_transpose):
-        return state.emit(target, new, *args, kwargs=kwargs, hint=parent.hint)
-    if target is np.moveaxis and len(args) == 2:
-        return state.emit(target, new, args[1], args[0], hint=parent.hint)
-    if target is np.transpose and not kwargs and len(args) == 1:
-        axes = [p.value for p in index_parts(args[0]) if isinstance(p, Const)]
-        if len(axes) == len(index_parts(args[0])) and min(axes) >= 0:
-            back = tuple(Const(int(k)) for k in np.argsort(axes))
-            return state.emit(target, new, Display("tuple", back), hint=parent.hint)
-    if target is np.real:
+    """Return the array of which ``step`` shows `new`.
+
+    A view has every entry of its array, in another order or shape, so the transpose of taking it,
+    which is its rule, is also its inverse.
+    """
+    rule = lookup(step.target)
+    if step.target is np.real:
         return _as_real_part(state, new, parent)
-    return state.emit(np.reshape, new, state.shape(parent), hint=parent.hint)
+    if rule is None or not rule.shipped or rule.kind != "linear" or rule.memory not in _VIEWS:
+        _refuse_view(state, step)
+    args = tuple(box_of_arg(state, arg) for arg in step.args)
+    kwargs = {key: box_of_arg(state, arg) for key, arg in step.kwargs}
+    found = apply(state, Constant(rule.function), (new, parent, *args), kwargs)
+    if isinstance(found, Structure):
+        found = found.items[0]
+    if not isinstance(found, Value):
+        _refuse_view(state, step)
+    if found.hint is None:
+        found.hint = parent.hint
+    return found
+
+
+def _refuse_view(state: Machine, step: Step) -> NoReturn:
+    state.refuse(
+        errors.MutationError,
+        f"cannot write into a view that {label(step.target)} has taken",
+        why="it is not known which entries of the array are written.",
+        help=("write into a copy, and make the array of it:  z = z.copy()",),
+    )
 
 
 def _as_real_part(state: Machine, new: Value, parent: Value) -> Value:

@@ -13,6 +13,8 @@ VIEWS = (
     "{0}[0]", "{0}[:, None]", "np.swapaxes({0}, 0, -1)", "np.moveaxis({0}, 0, -1)",
     "np.expand_dims({0}, -1)", "{0}[...]", "{0}.reshape(-1, {0}.shape[-1])", "np.asarray({0})",
     "{0}[:1]", "{0}[:, :1]", "{0}[..., 0]", "{0}[:, 0]", "{0}[..., 0, :]", "{0}[0, ...]",
+    "np.transpose({0}, axes=None)", "{0}.transpose(*range({0}.ndim)[::-1])", "np.flipud({0})",
+    "np.rollaxis({0}, -1)", "np.rot90({0}, 2)", "np.fliplr({0})", "np.atleast_2d({0})",
 )  # fmt: skip
 COPIES = (
     "np.sin({0})", "{0} * 2.0", "{0} + {0}", "np.zeros_like({0}) + {0}", "{0}.copy()",
