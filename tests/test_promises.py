@@ -717,3 +717,29 @@ def test_inactive_calls_run_unchanged() -> None:
     g = grad(f)(V, [{"k": 3.0}, {"k": 1.0}, {"k": 2.0}])
 
     assert_allclose(g, [6.0, 6.0, 6.0])
+
+
+ONES = np.ones((1, 1))
+TURNED = np.arange(6.0).reshape(3, 2).T
+OTHER_ORDERS = {
+    "copy": lambda x: np.sum(np.copy(x, order="F") ** 2),
+    "copy by position": lambda x: np.sum(x.copy("F") ** 2),
+    "array": lambda x: np.sum(np.array(x, order="F") ** 2),
+    "asarray": lambda x: np.sum(np.asarray(x, order="F") ** 2),
+    "astype": lambda x: np.sum(x.astype(float, order="F") ** 2),
+    "zeros": lambda x: np.sum((np.zeros((2, 3), order="F") + x) ** 2),
+    "full": lambda x: np.sum(np.full((2, 3), 2.0, "d", "F") * x * x),
+    "linspace": lambda x: np.sum(np.linspace(np.ones(2), np.arange(2.0), 3, axis=-1) * x),
+    "kron": lambda x: np.sum(np.kron(ONES, TURNED) * x),
+    "kron of x": lambda x: np.sum(np.kron(x.T, ONES) * x.T),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_ORDERS)
+def test_a_gradient_is_in_c_order_where_the_function_asks_for_another(name: str) -> None:
+    x = np.arange(1.0, 7.0).reshape(2, 3)
+
+    g = grad(OTHER_ORDERS[name])(x)
+
+    assert g.flags.c_contiguous
+    assert_allclose(g, difference(OTHER_ORDERS[name], (x,)), rtol=1e-6)

@@ -28,7 +28,7 @@ from srcad.ir.core import (
     free_values,
 )
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.memory import index_parts, is_one_of, makes_fresh
+from srcad.ir.memory import index_parts, is_one_of, makes_fresh, names_other_order
 from srcad.ir.traits import is_store
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import same
@@ -54,8 +54,8 @@ class _Order(NamedTuple):
 
 
 _ALWAYS = frozenset(
-    {np.zeros, np.ones, np.full, np.empty, np.eye, np.identity, np.arange, np.linspace, np.take,
-     operator.matmul, np.matmul, np.dot, np.tensordot, np.outer, np.kron, np.repeat, np.tri,
+    {np.zeros, np.ones, np.full, np.empty, np.eye, np.identity, np.arange, np.take,
+     operator.matmul, np.matmul, np.dot, np.tensordot, np.outer, np.repeat, np.tri,
      np.ascontiguousarray, runtime.converted_like, runtime.copy_in_order_of}
 )  # fmt: skip
 # What is as its operands are: these have a memory of their own, and those show all of it.
@@ -135,6 +135,12 @@ class MemoryOrder:
         return found._replace(axes=True) if rank == 1 else found
 
     def _of_call(self, call: Call) -> _Order:
+        if any(map(names_other_order, (*call.args[1:], *(arg for _, arg in call.kwargs)))):
+            shows = is_one_of(call.target, _SHOWING | _RESHAPING)
+            return _UNKNOWN._replace(given=shows and self._of(call.args[0]).given)
+        return self._in_usual_order(call)
+
+    def _in_usual_order(self, call: Call) -> _Order:
         target = call.target
         if is_one_of(target, _ALWAYS):
             found = _IN_ORDER
@@ -155,9 +161,7 @@ class MemoryOrder:
             place = self._of(call.args[0])
             found = _Order(axes=place.axes or place.given, gapless=place.is_fine)
         elif is_one_of(target, _RESHAPING):
-            whole = self._of(call.args[0])
-            plain = len(call.args) + len(call.kwargs) < 3
-            return whole if plain else _UNKNOWN._replace(given=whole.given)
+            found = self._of(call.args[0])
         elif target is operator.getitem:
             return self._of_part(call)
         elif is_one_of(target, _TURNING):

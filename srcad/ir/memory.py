@@ -187,6 +187,11 @@ def index_parts(index: Arg) -> tuple[Arg, ...]:
     return index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
 
 
+def names_other_order(arg: Arg) -> bool:
+    """Return True if an argument asks for another memory order than rows first."""
+    return isinstance(arg, Const) and isinstance(arg.value, str) and arg.value in ("F", "A", "K")
+
+
 def module_of(target: Any) -> str:
     """Return the module that a function belongs to."""
     name = getattr(target, "__name__", None)

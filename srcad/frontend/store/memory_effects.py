@@ -25,6 +25,7 @@ from srcad.ir.memory import (
     makes_new_array,
     makes_new_arrays,
     module_of,
+    names_other_order,
     reads_a_copy,
     reads_a_view,
     returns_argument,
@@ -138,7 +139,7 @@ def _note_new(
     result: Value,
 ) -> None:
     """Note how a new array lies in memory, or as what."""
-    if any(map(_names_an_order, (*args, *(arg for _, arg in kwargs)))):
+    if any(map(names_other_order, (*args, *(arg for _, arg in kwargs)))):
         return
     shape = shape_of(result)
     flat = shape is not None and len(shape) <= 1
@@ -163,11 +164,6 @@ def keeps_c_order(target: Any) -> bool:
         return True
     moves = module.startswith(("scipy", "numpy.polynomial")) or is_one_of(target, _MOVING)
     return not moves
-
-
-def _names_an_order(arg: Arg) -> bool:
-    """Return True if an argument asks for another order than rows first."""
-    return isinstance(arg, Const) and isinstance(arg.value, str) and arg.value in ("F", "A", "K")
 
 
 def _note_view(
