@@ -48,6 +48,23 @@ def histogram(y_bar, y, a, bins=10, range=None, density=None, weights=None):
     return of_ends(edges_bar, a), None, weights_bar
 
 
+@adjoint(
+    np.histogram_bin_edges, result=Result(any_lengths=True), active=("a", "bins"), memory="shared",
+    samples=lambda f, v, m, near: [
+        f(v, 3), f(m, 4, (-3.0, 3.0)), f(v, np.array([-2.5, 0.1, 2.5])), f(v, "sturges"),
+        f(v, 3, None, near(0.5, 2.0, 4))],
+)  # fmt: skip
+def histogram_bin_edges(y_bar, y, a, bins=10, range=None, weights=None):
+    """As the edges of `np.histogram`; how many an estimator takes is constant between its steps."""
+    if may_be_complex(a) or may_be_complex(bins):
+        return REAL_ONLY, REAL_ONLY
+    if np.ndim(bins) > 0:
+        return None, y_bar
+    if range is not None:
+        return None, None
+    return of_ends(y_bar, a), None
+
+
 def of_ends(edges_bar, a):
     """The cotangent of the smallest and the largest entry; ties share equally."""
     share = np.linspace(0.0, 1.0, np.size(edges_bar), dtype=edges_bar.dtype)

@@ -87,7 +87,9 @@ def polymul(y_bar, y, a1, a2):
 
 
 # ------------------------------------------------------------------------ calculus
-@linear(np.polyder, samples=lambda f, v: [f(v), f(v, 2), f(v, 5)])
+@linear(
+    np.polyder, memory={"m": (0,)}, samples=lambda f, v: [f(v), f(v, 2), f(v, 5), f(v, 0)]
+)  # fmt: skip
 def polyder(y_bar, p, m=1):
     bar = y_bar
     for _ in range(m):
@@ -97,8 +99,9 @@ def polyder(y_bar, p, m=1):
 
 
 @linear(
-    np.polyint, active=("p", "k"),
-    samples=lambda f, v, array: [f(v), f(v, 2), f(v, 1, 0.5), f(v, 2, array(2))],
+    np.polyint, memory={"m": (0,)}, active=("p", "k"),
+    samples=lambda f, v, array: [
+        f(v), f(v, 2), f(v, 1, 0.5), f(v, 2, array(2)), f(v, m=0)],
 )  # fmt: skip
 def polyint(y_bar, p, m=1, k=None):
     """Each constant of integration is the last coefficient of one step."""

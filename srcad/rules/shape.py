@@ -134,6 +134,12 @@ def broadcast_arrays(y_bar, *args):
     return [None if y_bar[k] is None else unbroadcast(y_bar[k], args[k]) for k in range(len(args))]
 
 
+@linear(np.ix_, result=Result(None), memory="shared", samples=lambda f, v, w: [f(v, w), f(v)])
+def ix_(y_bar, *args):
+    """Each vector has an axis of its own; flags become the places where they hold."""
+    return [None if y_bar[k] is None else np.reshape(y_bar[k], -1) for k in range(len(args))]
+
+
 @linear(unbroadcast, memory="shared", samples=())
 def unbroadcast_(y_bar, g, x):
     return np.broadcast_to(y_bar, np.shape(g)), None

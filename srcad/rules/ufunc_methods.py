@@ -76,7 +76,25 @@ def running_extreme(y_bar, y, array, axis=0, dtype=None):
     """The last entry so far that is equal to a result gets its cotangent; after a nan, the nan."""
     if may_be_complex(array):
         return REAL_ONLY
-    owns = (array == y) | (array != array)
+    return to_owners(y_bar, array, (array == y) | (array != array), axis)
+
+
+@adjoint(
+    np.fmax.accumulate, np.fmin.accumulate,
+    samples=lambda f, v, m, t: [f(v), f(m), f(m, -1), f(t, 1), f(v[:1])],
+    kinks=lambda f: [
+        (f([1, 1, 1]), [1, 1, 1]), (f([1, np.nan, np.nan]), [3, 0, 0]),
+        (f([np.nan, 2, np.nan]), [1, 2, 0])],
+)  # fmt: skip
+def running_extreme_of_numbers(y_bar, y, array, axis=0, dtype=None):
+    """The last entry so far that is equal to a result gets its cotangent; a nan only before all."""
+    if may_be_complex(array):
+        return REAL_ONLY
+    return to_owners(y_bar, array, (array == y) | (y != y), axis)
+
+
+def to_owners(y_bar, array, owns, axis):
+    """Each cotangent goes to the last entry so far that owns a result."""
     if np.ndim(array) == 1:
         owners = np.maximum.accumulate(np.where(owns, np.arange(np.size(array)), 0))
         return add_at_repeated(np.zeros_like(array), owners, y_bar)

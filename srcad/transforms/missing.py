@@ -32,7 +32,8 @@ from srcad.types.structures import Fixed, ListOf, TupleOf, Type
 
 LEAVING_OUT = frozenset(
     {np.nansum, np.nanmean, np.nanmax, np.nanmin, np.nanvar, np.nanstd, np.nancumsum, np.nanprod,
-     np.nancumprod, np.nanmedian, np.nanquantile, np.nanpercentile, np.nan_to_num, np.fmax, np.fmin}
+     np.nancumprod, np.nanmedian, np.nanquantile, np.nanpercentile, np.nan_to_num, np.fmax, np.fmin,
+     np.fmax.accumulate, np.fmin.accumulate}
 )  # fmt: skip
 _EQUALITIES = (operator.eq, operator.ne, np.equal, np.not_equal)
 # The place and the name of the argument that tells which entries are taken.

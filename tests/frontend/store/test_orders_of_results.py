@@ -62,3 +62,17 @@ def test_write_through_ravel_of_a_result_of_unknown_order_is_refused(name):
 
     with pytest.raises(MutationError):
         srcad.gradient(f, SQUARE)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda y: np.polyder(y, 0), lambda y: np.polyint(y, m=0), lambda y: np.diff(y, n=0)]
+)
+def test_write_into_what_may_be_the_argument_itself_is_refused(make):
+    def f(x):
+        y = x * x
+        z = make(y)
+        z[0] = 7.0
+        return np.sum(y * y)
+
+    with pytest.raises(MutationError):
+        srcad.gradient(f, SQUARE[0])
