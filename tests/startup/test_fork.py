@@ -270,10 +270,11 @@ print(failed, longest < 10)
 """
 
 
-def test_child_forked_during_first_use_in_other_threads_does_not_hang():
-    program = FIRST_USE.replace("COUNT", "6")
+def test_child_forked_during_first_use_in_other_threads_does_not_hang(tmp_path):
+    program = tmp_path / "first_use.py"  # before Python 3.13, ``-c`` leaves no source
+    program.write_text(FIRST_USE.replace("COUNT", "6"))
     ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program],
+        [sys.executable, "-W", "ignore", str(program)],
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 
