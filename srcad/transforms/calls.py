@@ -20,6 +20,7 @@ from srcad.rules.row import AlwaysRaisesError, Rule
 from srcad.startup.records import dataclass
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check, entries_of, part_of_rest
+from srcad.transforms.magnitudes import without_magnitudes
 from srcad.transforms.masks import cut, guarded_operands, record_mask
 from srcad.transforms.missing import (
     entries_stay_zero,
@@ -146,6 +147,7 @@ def undo_call(scope: ReverseScope, op: Call) -> None:
     bars = scope.take(op.result)
     if not bars:
         return
+    op = without_magnitudes(scope.sweep.made, op)
     if isinstance(op.target, Routine):
         scope.sweep.undo_routine(scope, op, bars)
     elif op.target is operator.getitem:

@@ -33,6 +33,7 @@ from srcad.ir.inference.builder import result_type
 from srcad.ir.memory import is_one_of
 from srcad.ir.traits import is_checkpoint, is_store
 from srcad.startup.records import dataclass, field, replace
+from srcad.transforms.magnitudes import read_again
 from srcad.transforms.recompute import is_cheap
 from srcad.types.numeric import Numeric
 
@@ -239,13 +240,27 @@ def worth_mirroring(function: Function, derived: Function) -> Mirrors | None:
         if isinstance(op, Call) and makes_version(op) and (depth := versions.depth(op.result)):
             rank = _rank(result_type(operator.getitem, op.args[:2], ()))
             stores.setdefault(versions.group(op.result), Counter())[depth + rank] += 1
-    broken = versions.broken()
+    broken = versions.broken() | set(_read_late(function, versions))
     chosen = {
         group
         for group, count in reads.items()
         if group in stores and group not in broken and _is_more(count, stores[group])
     }
     return Mirrors(versions, chosen, {}) if chosen else None
+
+
+def _read_late(function: Function, versions: Versions) -> Iterator[Value]:
+    """Yield the arrays that the derivative of a call reads as they were before other stores.
+
+    A mirror has the version of the moment, but the derivative of ``abs(x)**2`` reads `x`.
+    """
+    for x, between in read_again(function.block, versions.made):
+        base = versions.base(x)
+        if base is None:
+            continue
+        group = versions.group(base)
+        if between is None or any(versions.group(v) is group for op in between for v in op.results):
+            yield group
 
 
 def _is_more(a: Counter[int], b: Counter[int]) -> bool:

@@ -32,6 +32,7 @@ from srcad.rules.row import AlwaysRaisesError, Rule
 from srcad.transforms.calls import as_array, chosen_entries, lifted_arg, lifted_operand, times
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check
+from srcad.transforms.magnitudes import without_magnitudes
 from srcad.transforms.masks import guarded_operands, record_mask
 from srcad.transforms.missing import LEAVING_OUT, asks_for_nan, unless_cut
 from srcad.transforms.refusals import (
@@ -96,6 +97,7 @@ def push_call(forward: ForwardScope, op: Call) -> None:
     forward.builder.ops.append(op)
     if forward.tree(op.result) is False:
         return
+    op = without_magnitudes(forward.scope.sweep.made, op)
     flows = differentiable_arguments(op).values()
     if all(forward.of(arg) is None for arg in flows):
         return

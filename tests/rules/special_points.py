@@ -36,6 +36,10 @@ the system has no such function; `a, b` are the derivatives with respect to two 
 srcad follows one policy:
 
 * The derivative at a local optimum is 0: `abs` at 0, norms and standard deviations at 0.
+* An even function of `abs(x)` has the derivatives of that function of a real `x`, to any order:
+  the second one of `np.abs(x)**2` is 2 at 0, too. So it is for even exponents that are written as
+  literals, for `np.square`, `cos`, `cosh`, `np.sinc`, `hypot`, and products of one magnitude with
+  itself; an exponent that is a variable of the call leaves it 0.
 * `np.max` and `np.min` share a tie equally. Of `np.maximum` and `np.minimum` one operand owns a
   tie: the second one and the first one. So `np.maximum(x, 0)` has the slope 0 at 0.
 * `np.clip` has the slope 1 on the closed interval.

@@ -1,0 +1,115 @@
+"""Derivatives of even functions of a magnitude: ``f(abs(x))`` has those of ``f(x)``.
+
+The chain rule through ``abs(x)`` has the factor ``sign(x)``, which is 0 at 0.  A first derivative
+is right with it, for an even function has the slope 0 there.  The second derivative of
+``abs(x)**2`` would be 0 instead of 2.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from srcad.ir.argument_types import argument_type
+from srcad.ir.core import Arg, Block, Call, Const, Op, Value
+from srcad.ir.memory import is_one_of
+from srcad.startup.records import replace
+from srcad.types.numeric import Numeric
+
+_MAGNITUDES = frozenset({abs, operator.abs, np.absolute, np.fabs, math.fabs})
+_POWERS = frozenset({operator.pow, np.power, np.float_power, math.pow, pow})
+# Functions that are even in each of their operands.
+_EVEN = frozenset(
+    {np.square, np.cos, math.cos, np.cosh, math.cosh, np.sinc, np.hypot, math.hypot, *_MAGNITUDES}
+)
+# Products, which are even in both operands together.
+_PRODUCTS = frozenset(
+    {operator.mul, np.multiply, operator.matmul, np.matmul, np.dot, np.vdot, np.inner}
+)
+
+
+def without_magnitudes(made: Mapping[Value, Op], op: Call) -> Call:
+    """Return the call that an even function of a magnitude is differentiated as.
+
+    Parameters
+    ----------
+    made : mapping from Value to Op
+        The ops of the function that is differentiated, by their results.
+    op : Call
+        A call of that function.
+
+    Returns
+    -------
+    Call
+        ``x**2`` for ``abs(x)**2``, of the same result; `op` where it is no such call.  The value is
+        still computed by `op`.
+    """
+    if op.kwargs or not op.args:
+        return op
+    places: Sequence[int]
+    if is_one_of(op.target, _POWERS):
+        places = (0,) if len(op.args) == 2 and _is_even(op.args[1]) else ()
+    elif is_one_of(op.target, _EVEN):
+        places = range(len(op.args))
+    elif is_one_of(op.target, _PRODUCTS) and len(op.args) == 2:
+        first, second = (_under_magnitude(made, arg) for arg in op.args)
+        places = (0, 1) if first is not None and first is second else ()
+    else:
+        return op
+    found = {k: x for k in places if (x := _under_magnitude(made, op.args[k])) is not None}
+    if not found:
+        return op
+    return replace(op, args=tuple(found.get(k, arg) for k, arg in enumerate(op.args)))
+
+
+def _is_even(arg: Arg) -> bool:
+    """Return True for an exponent that is known, and an even number."""
+    value: Any = arg.value if isinstance(arg, Const) else None
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    return is_number and not isinstance(value, bool) and bool(value % 2 == 0)
+
+
+def _under_magnitude(made: Mapping[Value, Op], arg: Arg) -> Value | None:
+    """Return ``x`` if an argument is ``abs(x)`` or ``abs(abs(x))`` of real numbers."""
+    found: Value | None = None
+    while isinstance(arg, Value):
+        call = made.get(arg)
+        if not isinstance(call, Call) or not is_one_of(call.target, _MAGNITUDES):
+            break
+        if call.kwargs or len(call.args) != 1 or not _is_of_same_dtype(call):
+            break
+        arg = call.args[0]
+        found = arg if isinstance(arg, Value) else None
+    return found
+
+
+def _is_of_same_dtype(call: Call) -> bool:
+    """Return True if a magnitude is certainly one of real numbers, and has their dtype."""
+    inside, outside = argument_type(call.args[0]), argument_type(call.result)
+    if not isinstance(inside, Numeric) or not isinstance(outside, Numeric):
+        return False
+    return inside.is_real and inside.dtype_key == outside.dtype_key and inside.cls is None
+
+
+def read_again(
+    block: Block, made: Mapping[Value, Op]
+) -> Iterator[tuple[Value, Sequence[Op] | None]]:
+    """Yield the numbers under magnitudes that the derivatives of later calls read.
+
+    With each come the ops between the magnitude and that call, or None if they are in different
+    blocks.
+    """
+    places = {result: k for k, op in enumerate(block.ops) for result in op.results}
+    for k, op in enumerate(block.ops):
+        for inner in op.blocks:
+            yield from read_again(inner, made)
+        if not isinstance(op, Call):
+            continue
+        for old, x in zip(op.args, without_magnitudes(made, op).args, strict=True):
+            if x is not old and isinstance(x, Value) and isinstance(old, Value):
+                start = places.get(old)
+                yield x, None if start is None else block.ops[start + 1 : k]
