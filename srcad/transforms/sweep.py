@@ -31,7 +31,7 @@ from srcad.startup.records import dataclass, field, once
 from srcad.transforms.crossings import Crossings, crossings_of
 from srcad.transforms.mirror import Mirrors
 from srcad.types.numeric import FLOAT, Numeric
-from srcad.types.structures import ListOf, Opaque, TupleOf, Type, numbers_in
+from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type, numbers_in
 
 Path = tuple[int, ...]
 Slot = tuple[Value, Path]
@@ -207,7 +207,17 @@ def item_type(bars: Type, item: Type, activity: Activity) -> Type:
         return bars.of_shape(rest, "array" if rest else "numpy")
     if isinstance(item, Numeric) or isinstance(bars, Numeric):
         return Numeric()  # nothing is known of the rows
-    return cotangent_type(item, activity)
+    found = cotangent_type(item, activity)
+    return _of_any_kind(found) if isinstance(bars, ListOf) and bars.item == OPAQUE else found
+
+
+def _of_any_kind(type_: Type) -> Type:
+    """Return the structure of a type, with numbers of which nothing is known."""
+    if isinstance(type_, TupleOf):
+        return type_.of(tuple(map(_of_any_kind, type_.items)))
+    if isinstance(type_, ListOf):
+        return ListOf(_of_any_kind(type_.item))
+    return Numeric() if isinstance(type_, Numeric) else type_
 
 
 def bar_hint(value: Value) -> str | None:
