@@ -237,8 +237,8 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
     named = tuple(arg for _, arg in kwargs)
     if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
         return fallback(target, args, kwargs)
-    if any(target is f for f in _SQUEEZED):
-        _settle_squeezed((*args, *named))
+    if any(target is f for f in _SQUEEZED) and not _settle_squeezed(target, args, kwargs):
+        return fallback(target, args, kwargs)
     tries = [
         (given, case)
         for given in of_other_ranks(args)
@@ -269,11 +269,15 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
     return fallback(target, args, kwargs)
 
 
-def _settle_squeezed(args: Args) -> None:
-    """Settle which lengths are 1: the result has no axis for those."""
-    for arg in args:
-        for extent in _extents_in(arg):
-            is_one(extent)
+def _settle_squeezed(target: Any, args: Args, kwargs: Kwargs) -> bool:
+    """Settle which lengths are 1: the result has no axis for those.
+
+    Return False if that of an array cannot be told, as of ``x[mask]``.
+    """
+    extents = [e for arg in (*args, *(arg for _, arg in kwargs)) for e in _extents_in(arg)]
+    is_told = None not in [is_one(extent) for extent in extents]
+    has_axis = len(args) > 1 or "axis" in dict(kwargs)
+    return is_told or has_axis or target is not np.squeeze
 
 
 def _completed(target: Any, args: Args, kwargs: Kwargs, found: Type) -> Type:
