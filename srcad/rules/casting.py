@@ -8,7 +8,6 @@ import operator
 import numpy as np
 
 from srcad.rules.declare import adjoint, linear, nondifferentiable
-from srcad.rules.row import NoPartial
 from srcad.runtime import (
     as_kept_in,
     checked_basis,
@@ -20,8 +19,6 @@ from srcad.runtime import (
     real_part_like,
     rounded_as_in_place,
 )
-
-TOO_DEEP = NoPartial("lists are nested more than three deep; stack them with np.stack")
 
 
 @linear(np.copy, samples=lambda f, m: [f(m)])
@@ -72,12 +69,17 @@ def rows(y_bar, structure):
 
 
 def cells(y_bar, structure):
-    """The same on the third level, the last one."""
+    """The same on the third level; deeper lists are taken apart by recursion."""
     if not isinstance(structure, (list, tuple)):
         return y_bar
-    if any(isinstance(part, (list, tuple)) for part in structure):
-        return TOO_DEEP
-    return [y_bar[k] for k in range(len(structure))]
+    return [deeper(y_bar[k], structure[k]) for k in range(len(structure))]
+
+
+def deeper(y_bar, structure):
+    """The same on all other levels."""
+    if not isinstance(structure, (list, tuple)):
+        return y_bar
+    return [deeper(y_bar[k], structure[k]) for k in range(len(structure))]
 
 
 @linear(

@@ -225,7 +225,10 @@ def _joins_collected_rows(scope: ReverseScope, op: Call) -> bool:
     """
     if op.target not in (np.stack, np.array, np.asarray) or not isinstance(op.args[0], Value):
         return False
-    axis = dict(op.kwargs).get("axis", op.args[1] if len(op.args) > 1 else Const(0))
+    options = dict(op.kwargs)
+    if options.get("ndmin", Const(0)) != Const(0):
+        return False
+    axis = options.get("axis", op.args[1] if len(op.args) > 1 else Const(0))
     return op.args[0] in scope.sweep.collected and axis == Const(0)
 
 
