@@ -18,6 +18,7 @@ import numpy as np
 
 from srcad.rules.conjugates import conj
 from srcad.rules.gaps import over_gaps
+from srcad.rules.linalg import of_levels, of_stretches
 from srcad.rules.registry import is_known, static
 
 Formula = Callable[..., Any]
@@ -460,6 +461,16 @@ def solve(a, b):
     if np.ndim(a) != 2:
         return None
     return np.linalg.solve(a, b.T).T if np.ndim(b) == 2 else np.linalg.solve(a, b)
+
+
+@leading_axis(of_levels, operand="g")
+def levels(a, g, w, v, uplo):
+    return of_levels(a, g, w, v, uplo)
+
+
+@leading_axis(of_stretches, operand="g")
+def stretches(a, g, u, s, vh):
+    return of_stretches(a, g, u, s, vh)
 
 
 @leading_axis(over_gaps, operand="k")

@@ -6,7 +6,7 @@ Matrices stand on the last two axes.  Source, unless a rule says otherwise: Gile
 
 import numpy as np
 
-from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
+from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex, real_part
 from srcad.rules.declare import adjoint, linear
 from srcad.rules.gaps import over_gaps, uncoupled
 from srcad.rules.row import NoPartial, Result
@@ -435,7 +435,7 @@ def eigh(y_bar, y, a, UPLO="L"):
     w, v = y
     w_bar, v_bar = y_bar
     if v_bar is None:
-        return triangle(v @ scaled(w_bar, adjoined(v)), UPLO)
+        return triangle(of_levels(a, w_bar, w, v, UPLO), UPLO)
     eye = np.eye(np.shape(a)[-1], dtype=bool)
     turn = adjoined(v) @ v_bar
     if may_be_complex(a):
@@ -448,8 +448,56 @@ def eigh(y_bar, y, a, UPLO="L"):
 
 @adjoint(np.linalg.eigvalsh, samples=lambda f, spd: [f(spd(4, 4)), f(spd(2, 3, 3), "U")])
 def eigvalsh(y_bar, y, a, UPLO="L"):
-    v = np.linalg.eigh(a, UPLO)[1]
-    return triangle(v @ scaled(y_bar, adjoined(v)), UPLO)
+    """``v diag(y_bar) v.T``, folded into the triangle that is read."""
+    w, v = np.linalg.eigh(a, UPLO)
+    return triangle(of_levels(a, y_bar, w, v, UPLO), UPLO)
+
+
+def of_levels(a, g, w, v, uplo):
+    """``v diag(g) v.T`` of the eigenvalues `w` and the eigenvectors `v` of a symmetric matrix.
+
+    It has its own derivative, by the matrix: levels with equal weights do not turn into each other,
+    so that the derivatives of their vectors do not matter.
+    """
+    return v @ scaled(g, adjoined(v))
+
+
+def of_fixed_levels(a, g, w, v, uplo):
+    """The same for weights that do not depend on what the derivative is taken by."""
+    return of_levels(a, g, w, v, uplo)
+
+
+@adjoint(of_levels, active=("a", "g", "w", "v"), samples=())
+def level_weights(y_bar, y, a, g, w, v, uplo):
+    return of_moved_levels(y_bar, a, g, w, v, uplo, False)
+
+
+@adjoint(of_fixed_levels, active=("a", "g", "w", "v"), samples=())
+def fixed_level_weights(y_bar, y, a, g, w, v, uplo):
+    return of_moved_levels(y_bar, a, g, w, v, uplo, True)
+
+
+def of_moved_levels(y_bar, a, g, w, v, uplo, fixed):
+    """The cotangents of the matrix and of the weights."""
+    inner = adjoined(v) @ ((y_bar + adjoined(y_bar)) / 2) @ v
+    bar = v @ between_levels(inner, g, w, fixed) @ adjoined(v)
+    return unbroadcast(triangle(bar, uplo), a), unbroadcast(on_diagonal(inner), g), None, None
+
+
+def between_levels(inner, g, w, fixed):
+    """``inner[i, j] * (g[j] - g[i]) / (w[j] - w[i])``, and 0 on the diagonal.
+
+    At equal levels that is the slope of a function ``g = f(w)``, and unknown, unless the weights
+    are `fixed` and equal.
+    """
+    change = g[..., None, :] - g[..., :, None]
+    is_equal = change == 0
+    return over_gaps(inner * change, w, w, is_equal if fixed else is_equal & (inner == 0))
+
+
+def on_diagonal(a):
+    """The real parts of the diagonal of each matrix."""
+    return real_part(np.diagonal(a, 0, -2, -1))
 
 
 def triangle(bar, uplo):
@@ -516,8 +564,64 @@ def eig(y_bar, y, a):
 
 @adjoint(np.linalg.svdvals, samples=lambda f, m: [f(m)])
 def svdvals(y_bar, y, x):
-    u, _, vh = np.linalg.svd(x, full_matrices=False)
-    return u @ scaled(y_bar, vh)
+    """``u diag(y_bar) vh``."""
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    return of_stretches(x, y_bar, u, s, vh)
+
+
+def of_stretches(a, g, u, s, vh):
+    """``u diag(g) vh`` of the singular values `s` and the bases `u` and `vh` of a matrix.
+
+    It has its own derivative for the same reason as `of_levels`.
+    """
+    return u @ scaled(g, vh)
+
+
+def of_fixed_stretches(a, g, u, s, vh):
+    """The same for weights that do not depend on what the derivative is taken by."""
+    return of_stretches(a, g, u, s, vh)
+
+
+# What takes the place of each of these where the second argument carries no derivative.
+OF_FIXED = {of_levels: of_fixed_levels, of_stretches: of_fixed_stretches}
+
+
+@adjoint(of_stretches, active=("a", "g", "u", "s", "vh"), samples=())
+def stretch_weights(y_bar, y, a, g, u, s, vh):
+    inner = adjoined(u) @ y_bar @ adjoined(vh)
+    bar = of_moved_stretches(y_bar, inner, g, u, s, vh, False)
+    return unbroadcast(bar, a), unbroadcast(on_diagonal(inner), g), None, None, None
+
+
+@adjoint(of_fixed_stretches, active=("a", "g", "u", "s", "vh"), samples=())
+def fixed_stretch_weights(y_bar, y, a, g, u, s, vh):
+    inner = adjoined(u) @ y_bar @ adjoined(vh)
+    bar = of_moved_stretches(y_bar, inner, g, u, s, vh, True)
+    return unbroadcast(bar, a), unbroadcast(on_diagonal(inner), g), None, None, None
+
+
+def of_moved_stretches(a_dot, inner, g, u, s, vh, fixed):
+    """The change of ``u diag(g) vh`` by that of the bases, which is its own adjoint.
+
+    The eigenvalues of ``[[0, a], [a.T, 0]]`` are `s` and ``-s``, with the weights `g` and ``-g``.
+    The symmetric part of ``inner = u.T a_dot v`` turns levels of the same sign into each other,
+    the antisymmetric part those of opposite signs; the kernel has the level 0.
+    """
+    total = g[..., None, :] + g[..., :, None]
+    alike, opposite = (inner + adjoined(inner)) / 2, (inner - adjoined(inner)) / 2
+    is_opposite = total == 0
+    dropped = is_opposite if fixed else is_opposite & (opposite == 0)
+    turns = between_levels(alike, g, s, fixed) + over_gaps(opposite * total, -s, s, dropped)
+    slopes = g / np.where(g == 0, 1.0, s) if fixed else g / s
+    if may_be_complex(inner):
+        phases = 1j * np.imag(np.diagonal(inner, 0, -2, -1)) * slopes
+        turns = turns + phases[..., None] * np.eye(np.shape(s)[-1], dtype=bool)
+    moved = u @ turns @ vh
+    if np.shape(u)[-2] > np.shape(s)[-1]:
+        moved = moved + (a_dot @ adjoined(vh) - u @ inner) @ scaled(slopes, vh)
+    if np.shape(vh)[-1] > np.shape(s)[-1]:
+        moved = moved + u @ scaled(slopes, adjoined(u) @ a_dot - inner @ vh)
+    return moved
 
 
 @adjoint(

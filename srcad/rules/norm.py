@@ -7,7 +7,7 @@ import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
-from srcad.rules.linalg import scaled, transposed
+from srcad.rules.linalg import of_stretches, transposed
 from srcad.rules.reduction import kept, shared
 
 
@@ -70,8 +70,8 @@ def cond(y_bar, y, x, p=None):
         first, last = places == 0, places == np.shape(s)[-1] - 1
         g, ratio = np.expand_dims(y_bar, -1), np.expand_dims(y, -1)
         if p == -2:
-            return u @ scaled(g / s[..., :1] * (last - ratio * first), vh)
-        return u @ scaled(g / s[..., -1:] * (first - ratio * last), vh)
+            return of_stretches(x, g / s[..., :1] * (last - ratio * first), u, s, vh)
+        return of_stretches(x, g / s[..., -1:] * (first - ratio * last), u, s, vh)
     inverse = np.linalg.inv(x)
     size = np.linalg.norm(x, p, (-2, -1))
     other = np.linalg.norm(inverse, p, (-2, -1))
@@ -113,10 +113,12 @@ def last_two(g, size, a, ord):
         return np.sign(a) * shared(g, sums, sums == extreme(sums, ord, axes), axes, ord > 0)
     u, s, vh = np.linalg.svd(a, full_matrices=False)
     if ord == "nuc":
-        return g * (u @ vh)
+        return g * of_stretches(a, np.ones_like(s), u, s, vh)
     if np.ndim(a) == 2:
-        return u @ scaled(shared(np.ravel(g)[0], s, s == extreme(s, ord, None), None, ord > 0), vh)
-    return u @ scaled(shared(g[..., 0], s, s == extreme(s, ord, -1), -1, ord > 0), vh)
+        weights = shared(np.ravel(g)[0], s, s == extreme(s, ord, None), None, ord > 0)
+    else:
+        weights = shared(g[..., 0], s, s == extreme(s, ord, -1), -1, ord > 0)
+    return of_stretches(a, weights, u, s, vh)
 
 
 def extreme(numbers, ord, axes):

@@ -20,9 +20,15 @@ from srcad.rules.gaps import over_gaps
 from srcad.rules.linalg import (
     FULL_MATRICES,
     adjoined,
+    between_levels,
     cofactors,
     half_triangle,
     lower_inverse,
+    of_fixed_levels,
+    of_fixed_stretches,
+    of_levels,
+    of_moved_stretches,
+    of_stretches,
     triangle_of_product,
 )
 from srcad.rules.reduction import count as entries
@@ -139,6 +145,27 @@ def eigh(a_dot, y, a, UPLO="L"):
     moved = symmetric(a_dot, UPLO) @ v
     w_dot = real_part(np.sum(conj(v) * moved, axis=-2))
     return w_dot, v @ over_gaps(adjoined(v) @ moved, w, w)
+
+
+@tangent_of(of_levels, of_fixed_levels)
+def weights_of_levels(a_dot, g_dot, w_dot, v_dot, y, a, g, w, v, uplo):
+    """Weights without a tangent are fixed."""
+    found = None if g_dot is None else of_levels(a, g_dot, w, v, uplo)
+    if a_dot is None:
+        return found
+    inner = adjoined(v) @ symmetric(a_dot, uplo) @ v
+    turns = between_levels(inner, g, w, g_dot is None)
+    return added(v @ turns @ adjoined(v), found)
+
+
+@tangent_of(of_stretches, of_fixed_stretches)
+def weights_of_stretches(a_dot, g_dot, u_dot, s_dot, vh_dot, y, a, g, u, s, vh):
+    """Weights without a tangent are fixed."""
+    found = None if g_dot is None else of_stretches(a, g_dot, u, s, vh)
+    if a_dot is None:
+        return found
+    inner = adjoined(u) @ a_dot @ adjoined(vh)
+    return added(of_moved_stretches(a_dot, inner, g, u, s, vh, g_dot is None), found)
 
 
 @tangent_of(np.linalg.svd)

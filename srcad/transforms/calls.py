@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Routine, Value, conjugate, walk
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.rules.gaps import VALUES
+from srcad.rules.linalg import OF_FIXED
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import AlwaysRaisesError, Rule
-from srcad.startup.records import dataclass
+from srcad.startup.records import dataclass, replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check, entries_of, part_of_rest
 from srcad.transforms.magnitudes import without_magnitudes
@@ -147,7 +149,7 @@ def undo_call(scope: ReverseScope, op: Call) -> None:
     bars = scope.take(op.result)
     if not bars:
         return
-    op = without_magnitudes(scope.sweep.made, op)
+    op = _with_fixed_weights(scope, without_magnitudes(scope.sweep.made, op))
     if isinstance(op.target, Routine):
         scope.sweep.undo_routine(scope, op, bars)
     elif op.target is operator.getitem:
@@ -156,6 +158,14 @@ def undo_call(scope: ReverseScope, op: Call) -> None:
         adjoint(scope, op, bars)
     else:
         _by_rule(scope, op, bars)
+
+
+def _with_fixed_weights(scope: ReverseScope, op: Call) -> Call:
+    """Return a sum over vectors as one of fixed weights, if its weights carry no derivative."""
+    fixed = OF_FIXED.get(op.target) if isinstance(op.target, FunctionType) else None
+    if fixed is None or scope.sweep.facts.of(op.args[1]) is not False:
+        return op
+    return replace(op, target=fixed)
 
 
 def _structural(op: Call) -> Any:

@@ -68,8 +68,11 @@ float32: 1.2e-5). Values alone are not concerned: `np.sum(w**2)` has its derivat
   divide rounding errors. Call `scipy.linalg.expm`, `sqrtm`, `logm` or `polar`, whose derivatives
   are exact.
 * Forward mode, and second derivatives, do not know what is done with the vectors: they are nan, and
-  warn, at equal values, also of vectors that are not used. So are second derivatives of `eigvalsh`,
-  `svdvals` and `np.linalg.norm(x, 2)`, whose rules compute vectors.
+  warn, at equal values, also of vectors that are not used.
+* Second derivatives of values alone (`eigvalsh`, `svdvals`, norms of matrices) are right where two
+  close values have the same weight in the first derivative, and the weights do not depend on the
+  matrix: `np.sum(np.linalg.eigvalsh(x))`, the largest one above a pair, `np.linalg.norm(x, "nuc")`.
+  Of weights that do, as in `np.sum(w**2)`, the entries that turn the pair are nan, with a warning.
 
 A coupling of rounding size is taken as 0 if no eigenvalues (singular values) of a decomposition in
 the same function are used. So levels that the function computes from the vectors, such as

@@ -450,3 +450,128 @@ def test_second_derivatives_of_vectors_apart_are_right(f):
     right = pytest.approx(np.sum(slope(grad, s, v) * u), rel=1e-6)
     assert np.sum(np.tensordot(srcad.hessian(f)(s), v, 2) * u) == right
     assert np.sum(np.tensordot(srcad.jacobian(grad, mode="rev")(s), v, 2) * u) == right
+
+
+# ------------------------------------------------------------------------ values alone
+def third_level(s):
+    return np.max(np.linalg.eigvalsh(s))
+
+
+def trace(s):
+    return np.sum(np.linalg.eigvalsh(s))
+
+
+def mean_of_lower_pair(s):
+    return np.sum(np.linalg.eigh(s)[0] * np.array([0.5, 0.5, 0.0]))
+
+
+def trace_by_scipy(s):
+    return np.sum(linalg.eigvalsh(s))
+
+
+def spectral_norm(a):
+    return np.linalg.norm(a, 2)
+
+
+def nuclear_norm(a):
+    return np.linalg.norm(a, "nuc")
+
+
+def sum_of_stretches(a):
+    return np.sum(np.linalg.svd(a, compute_uv=False))
+
+
+def pair_of_matrices(a):
+    return np.sum(np.linalg.matrix_norm(np.stack([a, 2 * a]), ord="nuc"))
+
+
+def symmetric_part(f):
+    return lambda s: f(0.5 * (s + s.T))
+
+
+def second_difference(f, a, v, u, step=1e-4):
+    """The mixed second derivative by central differences of the values."""
+    corners = [(i, k) for i in (-1, 1) for k in (-1, 1)]
+    total = sum(i * k * f(a + step * (i * v + k * u)) for i, k in corners)
+    return total / (4 * step**2)
+
+
+BETWEEN = {
+    "trace": symmetric_part(trace), "third level": symmetric_part(third_level),
+    "lower pair": symmetric_part(mean_of_lower_pair), "scipy": symmetric_part(trace_by_scipy),
+    "spectral norm": spectral_norm, "nuclear norm": nuclear_norm, "stretches": sum_of_stretches,
+    "pair of matrices": pair_of_matrices,
+}  # fmt: skip
+PAIRED = {
+    "diagonal": np.diag([1.0, 1.0, 2.0]),
+    "close": np.diag([1.0, 1.0 + 1e-12, 2.0]),
+    "apart": np.array([[1.0, 0.3, 0.2], [0.3, 1.7, -0.4], [0.2, -0.4, 2.9]]),
+}
+
+
+VALUES_ALONE = [(name, at, mode) for mode in ("fwd", "rev") for at in PAIRED for name in BETWEEN]
+
+
+@pytest.mark.parametrize("case", some(VALUES_ALONE, 6), ids=" ".join)
+def test_second_derivative_of_values_with_equal_weights_is_right(case):
+    name, at, mode = case
+    f, a = BETWEEN[name], PAIRED[at]
+    v, u = direction(3, 3), direction(3, 3, seed=2)
+
+    found, warned = recorded(srcad.jacobian(srcad.grad(f), mode=mode), a)
+
+    second = np.sum(np.tensordot(found, v, 2) * u)
+    assert second == pytest.approx(second_difference(f, a, v, u), rel=1e-5, abs=1e-6)
+    assert not warned
+
+
+@pytest.mark.parametrize("shape", some([(4, 3), (3, 4), (3, 3)], 0))
+def test_second_derivative_of_complex_and_oblong_nuclear_norm_is_right(shape):
+    a = direction(*shape) + 1j * direction(*shape, seed=5)
+    v, u = direction(*shape, seed=3), direction(*shape, seed=4)
+
+    def f(x):
+        return np.linalg.norm(a.real + x, "nuc") + np.linalg.norm(a + x, 2)
+
+    x = np.zeros(shape)
+    second = np.sum(np.tensordot(srcad.hessian(f)(x), v, 2) * u)
+    reverse = np.sum(np.tensordot(srcad.jacobian(srcad.grad(f), mode="rev")(x), v, 2) * u)
+    assert second == pytest.approx(second_difference(f, x, v, u), rel=1e-5)
+    assert reverse == pytest.approx(second, rel=1e-10)
+
+
+def shifted_square(w):
+    return (w - 1) ** 2
+
+
+FUNCTIONS = [(f, mode) for mode in ("fwd", "rev") for f in (np.square, np.exp, shifted_square)]
+
+
+@pytest.mark.parametrize("case", some(FUNCTIONS, 1))
+def test_second_derivative_of_function_of_equal_values_is_right_or_nan(case):
+    f, mode = case
+    s = np.diag([1.0, 1.0, 2.0])
+    move = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.0, 0.0]])
+
+    def total(s):
+        return np.sum(f(np.linalg.eigvalsh(0.5 * (s + s.T))))
+
+    found, warned = recorded(srcad.jacobian(srcad.grad(total), mode=mode), s)
+
+    assert np.isnan(np.sum(np.tensordot(found, move, 2) * move))
+    assert warned
+    for v in np.reshape(np.eye(9), (9, 3, 3)):
+        for u in np.reshape(np.eye(9), (9, 3, 3)):
+            entry = np.sum(np.tensordot(found, v, 2) * u)
+            right = second_difference(total, s, v, u)
+            assert np.isnan(entry) or entry == pytest.approx(right, rel=1e-5, abs=1e-6)
+
+
+def test_third_derivative_of_values_apart_is_right():
+    a, v = PAIRED["apart"], direction(3, 3)
+
+    def second(t):
+        return srcad.grad(srcad.grad(lambda t: third_level(a + t * v)))(t)
+
+    third = (second(1e-4) - second(-1e-4)) / 2e-4
+    assert srcad.grad(second)(0.0) == pytest.approx(third, rel=1e-6)
