@@ -186,12 +186,25 @@ def _towards_selection(sweep: Sweep, value: Value) -> list[Value] | None:
     onward += crossings.onward.get(value, ())
     if not is_scalar(value.type):
         return onward
+    if any(arrives(sweep, v, _towards_whole_cut) for v in onward if not is_scalar(v.type)):
+        return None
     # The cotangent of a number that many entries read is not zero where one of them is left out.
     return [
         v
         for v in onward
         if not crossings.is_deeper(v, value) and (is_scalar(v.type) or isinstance(v.type, ListOf))
     ]
+
+
+def _towards_whole_cut(sweep: Sweep, value: Value) -> list[Value] | None:
+    """Forward to where an array is left out as a whole, by a test that is one flag."""
+    readers = sweep.read_by.get(value, ())
+    for call in readers:
+        mask = _mask_of(call, value)
+        is_flag = mask is not None and is_scalar(argument_type(mask)) and call.target is np.where
+        if is_flag and _leaves_out(sweep, call, value):
+            return None
+    return [call.result for call in readers if is_elementwise(call.target)]
 
 
 def asks_for_nan(sweep: Sweep) -> bool:

@@ -237,6 +237,23 @@ def branch_on_a_reduced_row(w):
     return total
 
 
+def branch_on_a_variance(w):
+    total = 0.0
+    for row in T:
+        spread = np.var(row * w * w)
+        total += spread * w if not np.isnan(spread) else 0.0
+    return total
+
+
+def branch_on_a_norm(w):
+    total = 0.0
+    for row in T:
+        size = np.linalg.norm(row * w + w**2)
+        if math.isfinite(size):
+            total += size * size * w
+    return total
+
+
 def branch_on_a_product(w):
     total = 0.0
     for row in T:
@@ -283,12 +300,16 @@ QUESTIONS = {
         [v * v for v in [h * w for h in holes] if not math.isnan(v)]
     ),
     "generator": lambda w: sum(np.exp(-v) for v in holes * w if not v != v),
+    "comprehension of spreads": lambda w: sum(
+        s * s for s in [np.std(row * w) for row in T] if s == s
+    ),
     "filter": lambda w: sum(filter(lambda v: not np.isnan(v), holes * w)),
     "cmath": lambda w: sum([v * v for v in holes * w if not cmath.isnan(v)]),
     **{f.__name__: f for f in (
         stored_by_isinf, branch_in_a_loop, branch_by_math, branch_with_continue,
         branch_in_a_while_loop, branch_on_numbers, branch_by_entries_of_a_mask,
-        branch_by_entries_of_a_list, branch_on_rows, branch_on_a_reduced_row, branch_on_a_product,
+        branch_by_entries_of_a_list, branch_on_rows, branch_on_a_reduced_row, branch_on_a_variance,
+        branch_on_a_norm, branch_on_a_product,
         early_return, places_that_are_kept,
     )},
 }  # fmt: skip
@@ -348,13 +369,19 @@ def test_entries_found_by_a_question_for_nan_have_no_part_in_the_gradient(name):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
     "name",
-    some(QUESTIONS, lambda _, name: name in ("select", "comprehension", "branch_on_numbers")),
+    some(
+        QUESTIONS,
+        lambda _, name: (
+            name in ("select", "comprehension", "branch_on_numbers", "branch_on_a_reduced_row")
+        ),
+    ),
 )
 def test_entries_found_by_a_question_for_nan_have_no_part_in_the_hessian(name):
     gradient = srcad.grad(QUESTIONS[name])
 
     expected = differences(gradient, 2.0)
     np.testing.assert_allclose(srcad.hessian(QUESTIONS[name])(2.0), expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(srcad.grad(gradient)(2.0), expected, rtol=1e-6, atol=1e-9)
 
 
 def test_no_nan_handling_of_numbers_that_both_branches_read():
