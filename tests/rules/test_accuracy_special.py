@@ -2,9 +2,11 @@
 
 import itertools
 
+import numpy as np
 import pytest
 from scipy import special
 
+import srcad
 from srcad.rules.scipy.special_incomplete import betainc_by_a, betainc_by_b, gammainc_by_a
 from tests.marks import some
 from tests.rules.counterparts import lower_beta, lower_gamma, mp
@@ -62,3 +64,51 @@ def test_the_slope_of_betaln_does_not_cancel(a, b):
     with mp.workdps(60):
         exact = mp.digamma(mp.mpf(a)) - mp.digamma(mp.mpf(a) + mp.mpf(b))
     assert abs(found - exact) < 4e-15 * abs(exact)
+
+
+SHARES = {"log_softmax": special.log_softmax, "softmax": special.softmax}
+
+
+def exact_softmax_jacobian(name, z):
+    """The Jacobian with 50 digits."""
+    powers = [mp.exp(mp.mpf(float(one))) for one in z]
+    p = [one / sum(powers) for one in powers]
+    scale = p if name == "softmax" else [1] * len(p)
+    rows = [
+        [scale[i] * (int(i == j) - p[j]) if i != j else scale[i] * sum(p[:i] + p[i + 1 :])
+         for j in range(len(p))]
+        for i in range(len(p))]  # fmt: skip
+    return np.array(rows, dtype=float)
+
+
+@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize(
+    "z", [[37.42994775023705, 0.0], [0.3, 45.0, 1.2], [0.7, 0.1], [2.0, 2.0], [-3.0, 700.0, 0.0]]
+)
+def test_jacobian_of_shares_does_not_cancel(name, z):
+    z = np.array(z)
+
+    for mode in ("fwd", "rev"):
+        found = srcad.jacobian(SHARES[name], mode=mode)(z)
+        np.testing.assert_allclose(found, exact_softmax_jacobian(name, z), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_dominant_entry_in_rows_of_matrix(name):
+    z = np.array([[40.0, 0.0, 1.0], [0.2, 0.1, 0.3]])
+    seed = np.array([[1.0, 0.0, 0.5], [0.3, -2.0, 0.0]])
+
+    found = srcad.grad(lambda z: np.sum(SHARES[name](z, axis=1) * seed))(z)
+
+    for row, weights, bar in zip(z, seed, found, strict=True):
+        np.testing.assert_allclose(bar, weights @ exact_softmax_jacobian(name, row), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_second_derivative_by_dominant_entry(name):
+    z = np.array([40.0, 0.0])
+    small = float(mp.exp(-40))
+
+    found = srcad.hessian(lambda z: SHARES[name](z)[0])(z)
+
+    np.testing.assert_allclose(found, -small * np.array([[1, -1], [-1, 1]]), rtol=1e-12)

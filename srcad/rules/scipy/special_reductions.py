@@ -75,10 +75,15 @@ def largest(dtype):
     kinks=lambda f: [(f([-np.inf, 0]), [0, 0])],
 )  # fmt: skip
 def softmax(y_bar, y, x, axis=None):
-    """``y (y_bar - sum(y_bar y))``."""
+    """``y (y_bar - sum(y_bar y))``, where any number may be taken from ``y_bar``.
+
+    It is that of an entry above 0.5, of which there is one at most: where ``y`` is nearly 1 the
+    difference would cancel.
+    """
     if may_be_complex(x):
         return REAL_ONLY
-    return y * (y_bar - np.sum(y_bar * y, axis=axis, keepdims=True))
+    difference = y_bar - np.sum(np.where(y > 0.5, y_bar, 0.0), axis=axis, keepdims=True)
+    return y * (difference - np.sum(difference * y, axis=axis, keepdims=True))
 
 
 @adjoint(
@@ -87,7 +92,12 @@ def softmax(y_bar, y, x, axis=None):
         f(v), f(t), f(t, 0), f(t, -1), f(t, axis=(0, 2)), f(m, axis=(1,)), f(v[:1])],
 )  # fmt: skip
 def log_softmax(y_bar, y, x, axis=None):
-    """``y_bar - exp(y) sum(y_bar)``."""
+    """``y_bar - exp(y) sum(y_bar)``; of a share above 0.5, ``1 - exp(y)`` is that of the others."""
     if may_be_complex(x):
         return REAL_ONLY
-    return y_bar - np.exp(y) * np.sum(y_bar, axis=axis, keepdims=True)
+    share = np.exp(y)
+    dominates = share > 0.5
+    others = np.sum(np.where(dominates, 0.0, share), axis=axis, keepdims=True)
+    rest = np.sum(np.where(dominates, 0.0, y_bar), axis=axis, keepdims=True)
+    total = np.sum(y_bar, axis=axis, keepdims=True)
+    return np.where(dominates, y_bar * others - share * rest, y_bar - share * total)
