@@ -325,7 +325,11 @@ def turned_back(state: Machine, step: Step, new: Value, parent: Value) -> Value:
         _refuse_view(state, step)
     if found.hint is None:
         found.hint = parent.hint
-    return found
+    is_flat = rule.memory == "view or copy" and len(shape_of(parent) or ()) > 1
+    if not is_flat or _is_in_order(state, parent):
+        return found
+    # Written through `flat`: another memory order than that of `parent` would round otherwise.
+    return state.updated(parent, EVERYTHING, found, hint=parent.hint)
 
 
 def _refuse_view(state: Machine, step: Step) -> NoReturn:

@@ -170,3 +170,59 @@ def test_explicit_memory_order_respected(make) -> None:
         return np.sum(y * y)
 
     assert_right_or_left_open(f)
+
+
+FORTRAN = np.asfortranarray(np.sin(np.arange(63.0)).reshape(7, 9))
+TURNED = np.sin(np.arange(120.0)).reshape(4, 5, 6).transpose(1, 0, 2)
+IN_ORDER = np.ascontiguousarray(FORTRAN)
+
+
+def set_by_flat(x):
+    x.flat[1] = x.flat[0] * 2
+    return np.sum(x * x)
+
+
+def add_by_flat(x):
+    x.flat[1] += x.flat[0]
+    return np.sum(x * x)
+
+
+def set_by_put(x):
+    np.put(x, [1, 5], x[0, 0] * 2.0)
+    return np.sum(x * x)
+
+
+def set_by_flat_of_copy(x):
+    y = x.copy("F")
+    y.flat[3] = x[0, 0] * 3
+    return np.sum(y * y)
+
+
+def set_by_flat_in_loop(x):
+    for i in range(3):
+        x.flat[i] = x.flat[i + 1] * 2
+    return np.sum(x * x)
+
+
+FLAT_WRITES = [
+    (function, x)
+    for function in (set_by_flat, add_by_flat, set_by_put, set_by_flat_of_copy, set_by_flat_in_loop)
+    for x in (FORTRAN, IN_ORDER)
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "x"), [*FLAT_WRITES, (set_by_flat, TURNED), (add_by_flat, TURNED)]
+)
+def test_write_through_flat_keeps_memory_order(function, x):
+    plain = x.copy("K")
+    wanted = function(plain)
+
+    value, gradient = srcad.value_and_grad(function)(x.copy("K"))
+
+    assert value == wanted  # the sum rounds as that of the plain call, in the order of memory
+    place = (0, 0) if x.ndim == 2 else (0, 0, 1)
+    step = np.zeros_like(x)
+    step[place] = 1e-6
+    difference = (function(x.copy("K") + step) - function(x.copy("K") - step)) / 2e-6
+    np.testing.assert_allclose(gradient[place], difference, rtol=1e-7, atol=1e-8)
