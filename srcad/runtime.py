@@ -109,6 +109,15 @@ def logistic(x: Any) -> Any:
     return np.where(x >= 0, 1.0, e) / (1.0 + e)
 
 
+def zero_at_pole(bar: Any, elsewhere: Any) -> Any:
+    """Return a cotangent where a condition is True, and 0 at the poles, where it is False.
+
+    Unlike that of `np.where` its derivative there is that of `bar`, which is not finite: the limits
+    of higher derivatives need not be 0.
+    """
+    return np.where(elsewhere, bar, 0.0)[()]
+
+
 def sorted_positions(keys: Any, reverse: Any = False) -> list[int]:
     """Return the positions of keys in the order that ``sorted`` gives them."""
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)

@@ -146,6 +146,8 @@ rewrites_by_pattern(
     a_ - (-b_) -> a_ + b_
     a_ + (t_ := c_ * x_) -> a_ - (-c_) * x_  if c_ < 0 and once(t_)
     a_ - (t_ := c_ * x_) -> a_ + (-c_) * x_  if c_ < 0 and once(t_)
+
+    (-x_) != c_ -> x_ != c_         if c_ == 0 and is_real(x_)
     """,
     is_real,
     is_negative,

@@ -9,7 +9,7 @@ from srcad.rules.conjugates import ORDER, may_be_complex
 from srcad.rules.declare import adjoint, derivative
 from srcad.rules.registry import is_known, static
 from srcad.rules.row import NO_PARTIAL, Result
-from srcad.runtime import logistic, sign, unbroadcast
+from srcad.runtime import logistic, sign, unbroadcast, zero_at_pole
 
 
 @derivative(operator.add, np.add, samples=(-2, 2))
@@ -225,6 +225,12 @@ def logaddexp(a, b):
 @derivative(logistic, samples=(-3, 3))
 def logistic_rule(x, *, y):
     return y * logistic(-x)
+
+
+@derivative(zero_at_pole, samples=lambda f, m: [f(m, True)])
+def zero_at_pole_rule(bar, elsewhere):
+    """At a pole, too, the derivative of `bar`: what it is there, is not known."""
+    return 1, None
 
 
 @derivative(np.logaddexp2, samples=(-2, 2), kinks={(-math.inf, -math.inf): (0.5, 0.5)})

@@ -21,6 +21,7 @@ from srcad.rules.registry import qualified_name
 from srcad.rules.row import AlwaysRaisesError, Rule
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.denominators import bounded_partial, zero_at_limit
 from srcad.transforms.entries import Check, entries_of, part_of_rest
 from srcad.transforms.magnitudes import without_magnitudes
 from srcad.transforms.masks import cut, guarded_operands, record_mask
@@ -258,8 +259,11 @@ def _undo_elementwise(scope: ReverseScope, op: Call, rule: Rule, y_bar: Atom) ->
             partial = Check(scope, op, rule, place).partial(partial, operands.values())
         partial = conjugated(scope, partial)
         y_bar = _uncast(scope, y_bar)
-        bar = cut(scope, op, y_bar, partial) or times(scope, y_bar, partial)
+        factor = bounded_partial(scope, op, place, partial)
+        bar = cut(scope, op, y_bar, partial) or times(scope, y_bar, factor)
         if bar is not None:
+            if factor is partial:
+                bar = zero_at_limit(scope, op, place, y_bar, partial, bar)
             is_guarded = operands is not given
             bar = zeros_stay(scope, op, y_bar, partial, bar, is_guarded=is_guarded)
             bar = record_mask(scope, y_bar, partial, bar)

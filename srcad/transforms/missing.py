@@ -80,7 +80,7 @@ def zeros_stay(
     if not arrives(scope.sweep, op.result, _towards_selection):
         return bar
     if test is None:
-        test = scope.call(operator.ne, _unsigned(scope, y_bar), Const(0.0))
+        test = scope.call(operator.ne, unsigned(scope, y_bar), Const(0.0))
     if not (is_guarded and scope.sweep.masks.get(y_bar) is test):
         bar = unless_cut(scope, test, bar)
     taking_part[bar] = test
@@ -164,7 +164,7 @@ def _rank(value: Arg | None) -> int | None:
     return len(type_.shape) if known and isinstance(type_, Numeric) and type_.shape else None
 
 
-def _unsigned(scope: ReverseScope, y_bar: Value) -> Arg:
+def unsigned(scope: ReverseScope, y_bar: Value) -> Arg:
     """Return the negated operand of a cotangent, or the cotangent itself: both are 0 together."""
     maker = next((op for op in reversed(scope.builder.ops) if y_bar in op.results), None)
     is_negative = isinstance(maker, Call) and maker.target is operator.neg

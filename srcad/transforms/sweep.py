@@ -53,8 +53,10 @@ class Sweep:
     lists that its loops make; `mirrors` are the arrays that reverse loops put back as they were;
     `walked` is what was found on walks along those calls, by the question.  `cut` are the values
     that a branch reads which may leave out nan, and `asks_for_nan` tells if there is a question for
-    nan; both are None until they are needed.  `all_real` says that there is no complex number in
-    the primal: what has no known dtype is real there.
+    nan; both are None until they are needed.  `decays` tells how the denominators below which a
+    value stands grow with it, once that was asked; `deferred` has cotangents that are 0 where those
+    of powers are, which is not written yet.  `all_real` says that there is no complex number
+    in the primal: what has no known dtype is real there.
     """
 
     facts: Facts
@@ -77,6 +79,8 @@ class Sweep:
     walked: dict[Callable[..., Any], dict[Value, bool]] = field(default_factory=dict)
     cut: frozenset[Value] | None = None
     asks_for_nan: bool | None = None
+    decays: dict[Value, Any] = field(default_factory=dict)
+    deferred: dict[Value, Value] = field(default_factory=dict)
     all_real: bool = True
 
     def __post_init__(self) -> None:
@@ -99,6 +103,17 @@ class Sweep:
     def crossings(self) -> Crossings:
         """Return the data flow of the primal across the edges of its blocks."""
         return crossings_of(self.primal)
+
+    @once
+    def handed_on(self) -> frozenset[Value]:
+        """Return the values that leave a block, or enter a loop, other than by a call."""
+        found: list[Any] = [*self.primal.block.results]
+        for op in walk(self.primal.block):
+            for block in op.blocks:
+                found += block.results
+            if isinstance(op, For | While):
+                found += op.operands
+        return frozenset(atom for atom in found if isinstance(atom, Value))
 
     @once
     def is_surely_real(self) -> bool:

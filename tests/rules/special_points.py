@@ -45,6 +45,10 @@ srcad follows one policy:
 * `np.clip` has the slope 1 on the closed interval.
 * A mask is a strong zero: what `np.where`, a branch or `np.clip` cuts off stays 0, also if the
   derivative on the side that is cut off is infinite or nan.
+* Below an infinite denominator a cotangent of 0 stays 0 in reverse mode if that is the limit: in
+  `1 / (1 + np.exp(x))` where `exp` overflows, and in `1 / (1 + (k / x)**n)` at 0 for `n > 1`. It is
+  nan where a large finite base overflows in a power (`1 / (1 + x**4)` at 1e150), and below a simple
+  pole (`1 / (1 + k / x)` at 0), where the limit is another number.
 * An infinite slope is inf, and never an exception that the function itself did not raise.
 * Eigenvectors and singular vectors of equal values have no derivative: what couples them is nan,
   with a warning. [Below](#equal-eigenvalues-and-singular-values) is what that means.

@@ -1,0 +1,517 @@
+"""Zeros below a denominator: a cotangent that is 0 because the denominator is infinite stays 0.
+
+``1 / (1 + np.exp(x))`` has the cotangent 0 where `exp` overflows, and the partial derivative of
+`exp` is infinite there.  Their product would be nan; the limit is 0, which is written in two cases:
+
+* `exp` and its like overflow at a finite operand.  The slope is cut off at the largest number,
+  unless the operand is known to be bounded.
+* The base of a power is infinite at a pole: ``1 / (1 + (c / x)**4)`` at 0.  The pole must be of an
+  order above 1 in the denominator: at one of order 1 the limit is another number, and below it
+  infinite; both stay nan.  Nothing is written for a base that cannot be infinite, as in
+  ``1 / x**6``, nor for a divisor that cannot be 0, as in ``1 / (1 + b * b)``.
+
+A value qualifies only if all of its cotangent comes from denominators, by calls at which a zero
+stays the limit: sums, products, powers.  Anything else that reads it, a logarithm on the way, a
+loop or a branch that hands it on, leave the product as it is.  So does a cotangent that is not 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from srcad.ir.argument_types import argument_type
+from srcad.ir.core import Arg, Atom, Call, Const, Value
+from srcad.ir.inference.builder import atom_type
+from srcad.ir.library_operations import is_elementwise
+from srcad.ir.memory import is_one_of
+from srcad.runtime import zero_at_pole
+from srcad.startup.records import dataclass
+from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.masks import arrives
+from srcad.transforms.missing import unless_cut, unsigned
+from srcad.transforms.sweep import Sweep, is_scalar
+from srcad.types.numeric import Numeric
+
+_PRODUCTS = frozenset({operator.mul, np.multiply})
+_QUOTIENTS = frozenset({operator.truediv, np.divide})
+_POWERS = frozenset({operator.pow, np.power, np.float_power})
+_ORDERS: dict[Any, float] = {np.sqrt: 0.5, np.cbrt: 1 / 3, np.square: 2.0}
+_ROOTS = frozenset(_ORDERS)
+_SQUARES = frozenset({np.square})
+_REDUCTIONS = frozenset({np.sum, np.mean, np.max, np.min, np.amax, np.amin})
+_GREATEST = frozenset({np.max, np.amax})
+# What moves entries, or casts them.
+_MOVES = frozenset(
+    {operator.getitem, np.broadcast_to, np.astype, np.asarray, np.array, np.expand_dims, np.reshape,
+     np.transpose, np.squeeze, np.ravel, np.take}
+)  # fmt: skip
+# What is the limit for a term is so for the sum.
+_SUMS = frozenset(
+    {operator.add, operator.sub, operator.neg, operator.pos, np.add, np.subtract, np.negative,
+     np.positive, np.sum, np.mean}
+)  # fmt: skip
+_WITH_POSITIVE_SLOPE = frozenset({np.exp, np.exp2, np.expm1, np.sinh})
+_OVERFLOWING = frozenset({*_WITH_POSITIVE_SLOPE, np.cosh})
+# Underflow to 0 does not count.
+_POSITIVE = frozenset({np.exp, np.exp2, np.cosh})
+_BOUNDED = frozenset({np.sin, np.cos, np.tanh, np.arctan, np.sinc, np.sign})
+_ADDITIONS = frozenset({operator.add, np.add})
+_DIFFERENCES = frozenset({operator.sub, np.subtract})
+_NEGATIVE = frozenset({operator.neg, np.negative})
+_NOT_NEGATIVE = frozenset({operator.abs, np.absolute, np.fabs, np.square, np.sqrt})
+
+
+@dataclass(frozen=True)
+class Decay:
+    """A denominator grows at least like a power of a value."""
+
+    # The exponent of that power, without the factors that only the call knows.
+    order: float
+    # Factors of the exponent that only the call knows, all of them numbers that must be above 1.
+    exponents: tuple[Value, ...] = ()
+
+    def __or__(self, other: Decay) -> Decay:
+        """Return what holds for both."""
+        return Decay(min(self.order, other.order), (*self.exponents, *other.exponents))
+
+    def __mul__(self, other: Decay) -> Decay:
+        """Return the decay by a value of which another one is a power."""
+        return Decay(self.order * other.order, (*self.exponents, *other.exponents))
+
+    @property
+    def is_above_one(self) -> bool:
+        """Return True if the exponent is above 1, provided that those of the call are."""
+        return self.order > 1 or (self.order == 1 and bool(self.exponents))
+
+
+_SAME = Decay(1.0)
+
+
+def bounded_partial(scope: ReverseScope, op: Call, place: int | str, partial: Any) -> Any:
+    """Return a partial derivative that is an exponential, the largest number in place of inf.
+
+    It is the cheapest form where the sign is known: the cotangent is 0 where the partial is inf.
+    Single numbers and signed partials are left to `zero_at_limit`.
+    """
+    if not isinstance(partial, Value) or not _is_exponential(scope.sweep, op, place):
+        return partial
+    type_ = partial.type
+    if not isinstance(type_, Numeric) or type_.form != "array" or is_scalar(type_):
+        return partial
+    if type_.dtype is None or type_.kind != "f":
+        return partial
+    decay = _at_least_linear(scope.sweep, op)
+    if decay is None or decay.exponents or not _is_positive_partial(scope.sweep, op, place):
+        return partial
+    return scope.call(np.minimum, partial, Const(float(np.finfo(type_.dtype).max)))
+
+
+def zero_at_limit(
+    scope: ReverseScope, op: Call, place: int | str, y_bar: Atom, partial: Any, bar: Atom
+) -> Atom:
+    """Return the product of a cotangent and a partial derivative, 0 where 0 is the limit."""
+    sweep, type_ = scope.sweep, atom_type(bar)
+    if bar is y_bar or not isinstance(type_, Numeric) or sweep.is_complex(type_):
+        return bar
+    if not isinstance(y_bar, Value) or not isinstance(bar, Value):
+        return bar
+    # The cotangent of a power below, whose zero has not been written so far.
+    source = sweep.deferred.get(y_bar)
+    if not isinstance(partial, Value):
+        return _deferred(sweep, bar, source)
+    divisor = _divisor(op)
+    if _is_exponential(sweep, op, place):
+        decay = _at_least_linear(sweep, op)
+    elif divisor is not None:
+        decay = _decay_at_pole(sweep, op)
+    else:
+        decay = _decay_at_infinity(sweep, op, place)
+    if decay is None:
+        return bar
+    if place == 0 and is_one_of(op.target, _POWERS | _SQUARES) and _leads_to_pole(sweep, op):
+        return _deferred(sweep, bar, y_bar)
+    tests = [scope.call(operator.ne, unsigned(scope, source or y_bar), Const(0.0))]
+    if divisor is not None:
+        tests.append(scope.call(operator.ne, divisor, Const(0.0)))
+    tests += [scope.call(operator.le, one, Const(1)) for one in dict.fromkeys(decay.exponents)]
+    test = functools.reduce(lambda a, b: scope.call(np.logical_or, a, b), tests)
+    # Below a pole only the first derivative is known to be 0, below an overflow all of them.
+    if _is_exponential(sweep, op, place):
+        return unless_cut(scope, test, bar)
+    return scope.call(zero_at_pole, bar, test)
+
+
+def _deferred(sweep: Sweep, bar: Value, source: Value | None) -> Value:
+    if source is not None:
+        sweep.deferred[bar] = source
+    return bar
+
+
+# ------------------------------------------------------------------------------- operations
+def _at_least_linear(sweep: Sweep, op: Call) -> Decay | None:
+    """Return the decay by a result if its order is 1 or more."""
+    decay = decay_of(sweep, op.result)
+    return decay if decay is not None and decay.order >= 1 else None
+
+
+def _is_exponential(sweep: Sweep, op: Call, place: int | str) -> bool:
+    """Return True if a partial derivative overflows as `exp` does, at finite operands."""
+    if is_one_of(op.target, _PRODUCTS):
+        other = sweep.made.get(_other(op, place))
+        return other is not None and _overflows(sweep, other)
+    return place == _place_of_exponent(op) and _overflows(sweep, op)
+
+
+def _overflows(sweep: Sweep, call: Call) -> bool:
+    place = _place_of_exponent(call)
+    if place is None:
+        return False
+    signed = call.target is np.cosh or call.target is np.sinh
+    return not _is_bounded(sweep, call.args[place], above_only=not signed)
+
+
+def _place_of_exponent(call: Call) -> int | None:
+    """Return the place of the exponent of `exp` and its like, and of a power of a literal."""
+    if is_one_of(call.target, _OVERFLOWING):
+        return 0
+    base = _number(call.args[0]) if is_one_of(call.target, _POWERS) else None
+    return 1 if base is not None and base > 1 else None
+
+
+def _is_positive_partial(sweep: Sweep, op: Call, place: int | str) -> bool:
+    if not is_one_of(op.target, _PRODUCTS):
+        return op.target is not np.cosh
+    other = sweep.made[_other(op, place)]
+    return not is_one_of(other.target, _OVERFLOWING) or is_one_of(other.target, _POSITIVE)
+
+
+def _other(op: Call, place: int | str) -> Any:
+    """Return the other factor of a product."""
+    return op.args[1 if place == 0 else 0]
+
+
+def _decay_at_pole(sweep: Sweep, op: Call) -> Decay | None:
+    """Return the decay by the operand that has a pole at 0, if its derivative there is 0."""
+    if not _has_pole(sweep, op):
+        return None
+    decay, order = decay_of(sweep, op.result), _order_of_pole(op)
+    if decay is None or order is None:
+        return None
+    decay = decay * order
+    return decay if decay.is_above_one else None
+
+
+def _has_pole(sweep: Sweep, op: Call) -> bool:
+    """Return True if the divisor of a quotient may be 0, or the base of a negative power."""
+    divisor = _divisor(op)
+    return divisor is not None and arrives(sweep, divisor, _back_to_zero)
+
+
+def _divisor(op: Call) -> Value | None:
+    if _order_of_pole(op) is None:
+        return None
+    found = op.args[1 if is_one_of(op.target, _QUOTIENTS) else 0]
+    return found if isinstance(found, Value) else None
+
+
+def _order_of_pole(op: Call) -> Decay | None:
+    """Return the order of the pole that a call has where its divisor or base is 0."""
+    if is_one_of(op.target, _QUOTIENTS):
+        return _SAME if isinstance(op.args[1], Value) else None
+    if op.target is np.reciprocal:
+        return _SAME
+    if is_one_of(op.target, _POWERS):
+        exponent = _number(op.args[1])
+        return Decay(-exponent) if exponent is not None and exponent < 0 else None
+    return None
+
+
+def _decay_at_infinity(sweep: Sweep, op: Call, place: int | str) -> Decay | None:
+    """Return the decay by the result of a product or a power with an operand that may be inf."""
+    if is_one_of(op.target, _PRODUCTS):
+        return _at_least_linear(sweep, op) if _may_be_infinite(sweep, _other(op, place)) else None
+    if not is_one_of(op.target, _POWERS | _SQUARES) or not _may_be_infinite(sweep, op.args[0]):
+        return None
+    if place == 1:
+        return _at_least_linear(sweep, op)
+    decay = decay_of(sweep, op.result)
+    factor = Decay(2.0) if op.target is np.square else _power(op)
+    if decay is None or factor is None:
+        return None
+    decay = decay * factor
+    return decay if decay.is_above_one else None
+
+
+def _leads_to_pole(sweep: Sweep, op: Call) -> bool:
+    """Return True if the base of a power is a quotient with a pole, or a multiple of one.
+
+    Its adjoint writes the zero, once; that of the power need not.
+    """
+    base, result = op.args[0], op.result
+    if not isinstance(base, Value) or not _have_same_axes(base.type, result.type):
+        return False
+    while isinstance(base, Value):
+        call = sweep.made.get(base)
+        if call is None or len(sweep.read_by[base]) > 1:
+            return False
+        if _decay_at_pole(sweep, call) is not None:
+            return not _may_be_infinite(sweep, call.args[0])
+        factors = [_number(arg) for arg in call.args]
+        is_multiple = is_one_of(call.target, _PRODUCTS) and any(factors)
+        if not is_multiple and not is_one_of(call.target, _NEGATIVE):
+            return False
+        base = call.args[1 if factors[0] is not None else 0]
+    return False
+
+
+def _have_same_axes(a: Any, b: Any) -> bool:
+    if not isinstance(a, Numeric) or not isinstance(b, Numeric):
+        return False
+    return is_scalar(a) == is_scalar(b) and (a.shape == b.shape or is_scalar(a))
+
+
+# ------------------------------------------------------------------------------- ranges
+def _may_be_infinite(sweep: Sweep, arg: Arg) -> bool:
+    return isinstance(arg, Value) and arrives(sweep, arg, _back_to_infinity)
+
+
+def _back_to_infinity(sweep: Sweep, value: Value) -> list[Value] | None:
+    """Back along sums, products and moves to what overflows or has a pole."""
+    call = sweep.made.get(value)
+    if call is None:
+        return []
+    if _overflows(sweep, call) or _has_pole(sweep, call):
+        return None
+    if is_one_of(call.target, _QUOTIENTS | _POWERS | _MOVES | _NOT_NEGATIVE):
+        return _values(call.args[:1])
+    return list(call.operands) if is_one_of(call.target, _PRODUCTS | _SUMS) else []
+
+
+def _back_to_zero(sweep: Sweep, value: Value) -> list[Value] | None:
+    """Back along products and moves to what may be 0."""
+    call = sweep.made.get(value)
+    if call is None:
+        return None
+    if not arrives(sweep, value, _back_to_nonpositive):
+        return []
+    if is_one_of(call.target, _QUOTIENTS | _POWERS | _MOVES | _NEGATIVE | _NOT_NEGATIVE):
+        return _values(call.args[:1])
+    return list(call.operands) if is_one_of(call.target, _PRODUCTS) else None
+
+
+def _back_to_nonpositive(sweep: Sweep, value: Value) -> list[Value] | None:
+    """Back along calls with positive results to what may be 0 or less."""
+    call = sweep.made.get(value)
+    if call is None:
+        return None
+    if is_one_of(call.target, _POSITIVE):
+        return []
+    if is_one_of(call.target, _MOVES | _REDUCTIONS | _POWERS) or call.target is np.sqrt:
+        return _operands_unless_below(call, call.args[:1], 0, strict=True)
+    if is_one_of(call.target, _ADDITIONS):
+        for term, other in zip(call.args, reversed(call.args), strict=True):
+            if (_number(term) or 0.0) > 0 and _is_never_negative(sweep, other):
+                return []
+    if is_one_of(call.target, _ADDITIONS | _PRODUCTS | _QUOTIENTS):
+        return _operands_unless_below(call, call.args, 0, strict=True)
+    return None
+
+
+def _back_to_negative(sweep: Sweep, value: Value) -> list[Value] | None:
+    """Back along calls with results of 0 or more to what may be less."""
+    call = sweep.made.get(value)
+    if call is None:
+        return None
+    if is_one_of(call.target, _POSITIVE | _NOT_NEGATIVE):
+        return []
+    if is_one_of(call.target, _PRODUCTS) and call.args[0] is call.args[1]:
+        return []
+    if is_one_of(call.target, _POWERS) and (_number(call.args[1]) or 1.0) % 2 == 0:
+        return []
+    if is_one_of(call.target, _MOVES | _REDUCTIONS | _POWERS):
+        return _operands_unless_below(call, call.args[:1], 0, strict=False)
+    if is_one_of(call.target, _ADDITIONS | _PRODUCTS | _QUOTIENTS):
+        return _operands_unless_below(call, call.args, 0, strict=False)
+    return None
+
+
+def _operands_unless_below(
+    call: Call, args: Sequence[Arg], limit: float, *, strict: bool
+) -> list[Value] | None:
+    """Return the values among arguments; None if one of the others is no number from `limit` up."""
+    for arg in args:
+        number = _number(arg)
+        if isinstance(arg, Value):
+            continue
+        if number is None or number < limit or (strict and number == limit):
+            return None
+    return _values(args)
+
+
+def _values(args: Sequence[Arg]) -> list[Value]:
+    return [arg for arg in args if isinstance(arg, Value)]
+
+
+def _is_bounded(sweep: Sweep, arg: Arg, *, above_only: bool) -> bool:
+    """Return True if an argument of `exp` is known not to be large."""
+    call = sweep.made.get(arg) if isinstance(arg, Value) else None
+    if call is None:
+        return isinstance(arg, Const)
+    if is_one_of(call.target, _BOUNDED):
+        return True
+    return above_only and _is_never_positive(sweep, call)
+
+
+def _is_never_positive(sweep: Sweep, call: Call) -> bool:
+    """Return True for ``-x**2``, ``-0.5 * x**2``, ``-abs(x) / 2``, ``x - np.max(x)``."""
+    if is_one_of(call.target, _NEGATIVE):
+        return _is_never_negative(sweep, call.args[0])
+    if is_one_of(call.target, _DIFFERENCES):
+        greatest = sweep.made.get(call.args[1]) if isinstance(call.args[1], Value) else None
+        return (
+            greatest is not None
+            and is_one_of(greatest.target, _GREATEST)
+            and greatest.args[0] is call.args[0]
+        )
+    if is_one_of(call.target, _QUOTIENTS):
+        inner = sweep.made.get(call.args[0]) if isinstance(call.args[0], Value) else None
+        is_divided = inner is not None and _is_never_negative(sweep, call.args[1])
+        return is_divided and inner is not None and _is_never_positive(sweep, inner)
+    if not is_one_of(call.target, _PRODUCTS):
+        return False
+    factors = [_number(arg) for arg in call.args]
+    for factor, other in zip(factors, reversed(call.args), strict=True):
+        if factor is not None and factor < 0:
+            return _is_never_negative(sweep, other)
+    return False
+
+
+def _is_never_negative(sweep: Sweep, arg: Arg) -> bool:
+    if isinstance(arg, Value):
+        return not arrives(sweep, arg, _back_to_negative)
+    number = _number(arg)
+    return number is not None and number >= 0
+
+
+def _number(arg: Arg) -> float | None:
+    """Return a literal number; None for everything else."""
+    if isinstance(arg, Const) and type(arg.value) in (int, float):
+        return float(arg.value)
+    return None
+
+
+# ------------------------------------------------------------------------------- the way down
+def decay_of(sweep: Sweep, value: Value) -> Decay | None:
+    """Return how the denominators below which a value stands grow with it.
+
+    None if anything else reads it, or if a zero of its cotangent need not be the limit.
+    """
+    known = sweep.decays
+    pending = [value]
+    while pending:
+        one = pending[-1]
+        onward = [] if one in known else _onward(sweep, one)
+        missing = [c.result for c, factor in onward or () if c.result not in known and factor]
+        if missing:
+            pending += missing
+            continue
+        pending.pop()
+        if one not in known:
+            known[one] = _joined(sweep, one, onward)
+    found: Decay | None = known[value]
+    return found
+
+
+def _joined(
+    sweep: Sweep, value: Value, onward: list[tuple[Call, Decay | None]] | None
+) -> Decay | None:
+    decay: Decay | None = None
+    for call, factor in onward or ():
+        if factor is None:
+            below = Decay(_order_of_divisor(call, value) or 0.0)
+        else:
+            after = sweep.decays[call.result]
+            if after is None:
+                return None
+            below = after * factor
+        decay = below if decay is None else decay | below
+    return decay
+
+
+def _onward(sweep: Sweep, value: Value) -> list[tuple[Call, Decay | None]] | None:
+    """Return the calls that read a value, each with the power of it that the result is like.
+
+    There is no power for a call that divides by the value.  None if a call does anything else.
+    """
+    if value in sweep.handed_on:
+        return None
+    found: list[tuple[Call, Decay | None]] = []
+    for call in dict.fromkeys(sweep.read_by.get(value, ())):
+        if sweep.facts.active(call.result) is False:
+            continue
+        if _order_of_divisor(call, value) is not None:
+            found.append((call, None))
+            continue
+        factor = _factor(sweep, call, value)
+        if factor is None:
+            return None
+        found.append((call, factor))
+    return found
+
+
+def _order_of_divisor(call: Call, value: Value) -> float | None:
+    """Return the order of the pole of a call if it divides by a value, and reads it so only."""
+    if is_one_of(call.target, _QUOTIENTS):
+        return 1.0 if call.args[1] is value and call.args[0] is not value else None
+    order = _order_of_pole(call)
+    return None if order is None or call.args[0] is not value else order.order
+
+
+def _factor(sweep: Sweep, call: Call, value: Value) -> Decay | None:
+    """Return the power of a value that the result of a call is like; None if it is unlike any."""
+    if is_one_of(call.target, _SUMS | _MOVES):
+        is_plain = all(name in ("axis", "keepdims") for name, _ in call.kwargs)
+        is_moved = bool(call.args) and call.args[0] is value and is_plain
+        return _SAME if is_moved or is_elementwise(call.target) else None
+    if is_one_of(call.target, _ROOTS):
+        return Decay(_ORDERS[call.target])
+    if is_one_of(call.target, _PRODUCTS):
+        a, b = call.args
+        if a is b:
+            return Decay(2.0)
+        return None if _may_vanish(sweep, b if a is value else a) else _SAME
+    if is_one_of(call.target, _QUOTIENTS):
+        is_divided = call.args[0] is value and call.args[1] is not value
+        return _SAME if is_divided and not _may_vanish(sweep, call.args[1]) else None
+    if is_one_of(call.target, _POWERS) and call.args[0] is value and call.args[1] is not value:
+        return _power(call)
+    return None
+
+
+def _power(call: Call) -> Decay | None:
+    """Return a power with a positive literal exponent, or one that only the call knows."""
+    exponent = call.args[1]
+    number = _number(exponent)
+    if number is not None:
+        return Decay(number) if number > 0 else None
+    is_number = isinstance(argument_type(exponent), Numeric) and is_scalar(argument_type(exponent))
+    return Decay(1.0, (exponent,)) if isinstance(exponent, Value) and is_number else None
+
+
+def _may_vanish(sweep: Sweep, arg: Arg) -> bool:
+    """Return True for a factor that an exponential or a power may make as small as it likes."""
+    return isinstance(arg, Value) and arrives(sweep, arg, _back_to_exponential)
+
+
+def _back_to_exponential(sweep: Sweep, value: Value) -> list[Value] | None:
+    call = sweep.made.get(value)
+    if call is None:
+        return []
+    if is_one_of(call.target, _OVERFLOWING) or is_one_of(call.target, _POWERS):
+        return None
+    return list(call.operands)
