@@ -118,6 +118,14 @@ def zero_at_pole(bar: Any, elsewhere: Any) -> Any:
     return np.where(elsewhere, bar, 0.0)[()]
 
 
+def zero_if_still(bar: Any, moves: Any) -> Any:
+    """Return a derivative, 0 where a condition is False: there a factor is 0 and does not move.
+
+    The transforms know if the factor moves in a higher derivative, which is that of `bar` then.
+    """
+    return np.where(moves, bar, 0.0)[()]
+
+
 def sorted_positions(keys: Any, reverse: Any = False) -> list[int]:
     """Return the positions of keys in the order that ``sorted`` gives them."""
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)

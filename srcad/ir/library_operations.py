@@ -38,6 +38,7 @@ ELEMENTWISE_OPERATORS = frozenset(
         operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
         builtins.abs, np.where, np.clip, np.nan_to_num, np.sinc, np.real, np.imag, np.angle,
         np.isclose, np.round, np.around, np.i0, runtime.logistic, runtime.zero_at_pole,
+        runtime.zero_if_still,
     }
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ from srcad.rules.conjugates import ORDER, may_be_complex
 from srcad.rules.declare import adjoint, derivative
 from srcad.rules.registry import is_known, static
 from srcad.rules.row import NO_PARTIAL, Result
-from srcad.runtime import logistic, sign, unbroadcast, zero_at_pole
+from srcad.runtime import logistic, sign, unbroadcast, zero_at_pole, zero_if_still
 
 
 @derivative(operator.add, np.add, samples=(-2, 2))
@@ -230,6 +230,12 @@ def logistic_rule(x, *, y):
 @derivative(zero_at_pole, samples=lambda f, m: [f(m, True)])
 def zero_at_pole_rule(bar, elsewhere):
     """At a pole, too, the derivative of `bar`: what it is there, is not known."""
+    return 1, None
+
+
+@derivative(zero_if_still, samples=lambda f, m: [f(m, True)])
+def zero_if_still_rule(bar, moves):
+    """For factors that do not move in this derivative either the transforms know more."""
     return 1, None
 
 

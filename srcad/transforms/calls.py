@@ -29,6 +29,7 @@ from srcad.transforms.missing import (
     entries_stay_zero,
     reduced_with_ones,
     rows_taking_part,
+    unless_cut,
     zeros_stay,
 )
 from srcad.transforms.refusals import (
@@ -39,6 +40,7 @@ from srcad.transforms.refusals import (
     settle_branches,
     unwritten,
 )
+from srcad.transforms.still import factor_that_moves, stays_still
 from srcad.transforms.structure import ADJOINTS, undo_getitem
 from srcad.transforms.sweep import Inline, Path, is_for_complex, type_at
 from srcad.types.numeric import Numeric
@@ -155,6 +157,8 @@ def undo_call(scope: ReverseScope, op: Call) -> None:
         scope.sweep.undo_routine(scope, op, bars)
     elif op.target is operator.getitem:
         undo_getitem(scope, op, bars)
+    elif op.target is runtime.zero_if_still:
+        _undo_zero_if_still(scope, op, bars)
     elif (adjoint := _structural(op)) is not None:
         adjoint(scope, op, bars)
     else:
@@ -167,6 +171,14 @@ def _with_fixed_weights(scope: ReverseScope, op: Call) -> Call:
     if fixed is None or scope.sweep.facts.of(op.args[1]) is not False:
         return op
     return replace(op, target=fixed)
+
+
+def _undo_zero_if_still(scope: ReverseScope, op: Call, bars: dict[Path, Atom]) -> None:
+    """Pass the cotangent on, cut to zero where the factor does not move here either."""
+    bar, test = bars[()], op.args[1]
+    if not isinstance(test, Display) and stays_still(scope.sweep, test):
+        bar = unless_cut(scope, test, bar)
+    scope.contribute(op.args[0], (), bar)
 
 
 def _structural(op: Call) -> Any:
@@ -264,6 +276,8 @@ def _undo_elementwise(scope: ReverseScope, op: Call, rule: Rule, y_bar: Atom) ->
         if bar is not None:
             if factor is partial:
                 bar = zero_at_limit(scope, op, place, y_bar, partial, bar)
+            test = factor_that_moves(scope, op, place)
+            bar = bar if test is None else scope.call(runtime.zero_if_still, bar, test)
             is_guarded = operands is not given
             bar = zeros_stay(scope, op, y_bar, partial, bar, is_guarded=is_guarded)
             bar = record_mask(scope, y_bar, partial, bar)

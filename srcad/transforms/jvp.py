@@ -54,6 +54,7 @@ from srcad.transforms.routines import (
     undo_routine_call,
 )
 from srcad.transforms.silent import with_silent_tangents
+from srcad.transforms.still import note_branch
 from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
 from srcad.transforms.tangent_calls import push_call
 from srcad.transforms.tangents import ForwardScope, dot_hint, unbound_with_tangents
@@ -257,6 +258,11 @@ def _push_if(forward: ForwardScope, op: If) -> None:
     forward.builder.where = op.where
     for k, dot in zip(moving, dots, strict=True):
         forward.put(op.outputs[k], dot)
+        in_then, in_else = (
+            arm.of(b.results[k]) is not None for arm, b in zip(arms, blocks, strict=True)
+        )
+        if in_then != in_else and op.outputs[k] in forward.scope.sweep.chosen:
+            note_branch(forward.scope, op, op.outputs[k], dot, first=in_then)
 
 
 def _routines_in(block: Block) -> set[Routine]:

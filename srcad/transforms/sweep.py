@@ -20,12 +20,15 @@ from srcad.ir.core import (
     Const,
     For,
     Function,
+    If,
     Routine,
+    Try,
     Value,
     While,
     collected_outputs,
     walk,
 )
+from srcad.ir.traits import is_checkpoint
 from srcad.rules.registry import qualified_name
 from srcad.startup.records import dataclass, field, once
 from srcad.transforms.crossings import Crossings, crossings_of
@@ -55,8 +58,9 @@ class Sweep:
     that a branch reads which may leave out nan, and `asks_for_nan` tells if there is a question for
     nan; both are None until they are needed.  `decays` tells how the denominators below which a
     value stands grow with it, once that was asked; `deferred` has cotangents that are 0 where those
-    of powers are, which is not written yet.  `all_real` says that there is no complex number
-    in the primal: what has no known dtype is real there.
+    of powers are, which is not written yet.  `still` has tests that are False where a tangent is 0
+    because nothing moves.  `all_real` says that there is no complex number in the primal: what has
+    no known dtype is real there.
     """
 
     facts: Facts
@@ -81,6 +85,7 @@ class Sweep:
     asks_for_nan: bool | None = None
     decays: dict[Value, Any] = field(default_factory=dict)
     deferred: dict[Value, Value] = field(default_factory=dict)
+    still: dict[Value, Value] = field(default_factory=dict)
     all_real: bool = True
 
     def __post_init__(self) -> None:
@@ -103,6 +108,13 @@ class Sweep:
     def crossings(self) -> Crossings:
         """Return the data flow of the primal across the edges of its blocks."""
         return crossings_of(self.primal)
+
+    @once
+    def chosen(self) -> dict[Value, tuple[If, int]]:
+        """Return the results of the conditionals of the program, each with its position."""
+        ops = (op for op in walk(self.primal.block) if isinstance(op, If))
+        choices = [op for op in ops if not isinstance(op, Try) and not is_checkpoint(op)]
+        return {output: (op, k) for op in choices for k, output in enumerate(op.outputs)}
 
     @once
     def handed_on(self) -> frozenset[Value]:

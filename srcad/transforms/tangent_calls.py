@@ -42,6 +42,7 @@ from srcad.transforms.refusals import (
     refuse_unknown_field,
     unwritten,
 )
+from srcad.transforms.still import note_terms, stays_still, term_that_moves, zero_at_root
 from srcad.transforms.sweep import cotangent_type, is_scalar
 from srcad.transforms.tangents import ForwardScope, Tangent
 from srcad.transforms.transposed import by_formula, transposed
@@ -179,6 +180,7 @@ def _by_derivative(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
     result = lifted_arg(scope, op.result) if rule.wants_result else op.result
     plain: list[tuple[int | str, Arg, Any]] | None = None
     total: Atom | None = None
+    tests: list[Value | None] = []
     for place, arg in arguments(op).items():
         dot = forward.of(arg)
         if dot is None or rule.entry(place) is None:
@@ -197,8 +199,12 @@ def _by_derivative(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
             partial = Check(scope, op, rule, place).partial(partial, operands.values())
         term = _product(scope, dot, partial)
         if term is not None:
+            term = zero_at_root(scope, op, dot, term)
+            tests.append(term_that_moves(scope, op, place, dot))
             total = term if total is None else scope.call(operator.add, total, term)
-    return None if total is None else fitted(scope, total, op)
+    found = None if total is None else fitted(scope, total, op)
+    note_terms(scope, found, tests)
+    return found
 
 
 def _move_together(forward: ForwardScope, op: Call, rule: Rule) -> bool:
@@ -423,6 +429,15 @@ def _push_or_zeros(forward: ForwardScope, op: Call) -> Tangent:
     return forward.builder.call(runtime.or_zeros, dot, op.args[1], type=op.result.type)
 
 
+def _push_zero_if_still(forward: ForwardScope, op: Call) -> Tangent:
+    bar, test = op.args
+    dot = forward.of(bar)
+    if not isinstance(dot, Value) or isinstance(test, Display):
+        return dot
+    is_cut = stays_still(forward.scope.sweep, test)
+    return unless_cut(forward.scope, test, dot) if is_cut else dot
+
+
 TANGENTS: dict[Any, Push] = {
     primitives.build_tuple: _push_build,
     primitives.build_dict: _push_build,
@@ -442,4 +457,5 @@ TANGENTS: dict[Any, Push] = {
     runtime.rounded_as_in_place: _push_first,
     runtime.or_zeros: _push_or_zeros,
     runtime.add_cotangents: _push_plus,
+    runtime.zero_if_still: _push_zero_if_still,
 }
