@@ -490,6 +490,18 @@ def where(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     return b.elementwise(make, reps, dtype, op.result.hint)
 
 
+def zero_unless(b: Builder, op: Call, reps: list[Rep]) -> Rep:
+    """Lower the helpers that return a derivative, and 0 where a condition is False."""
+    bar, condition = reps
+    dtype, test = result_dtype(op, [bar]), dtype_of(condition)
+
+    def make(exprs: list[Expr]) -> Expr:
+        value = in_dtype(bar, exprs[0], dtype)
+        return Apply("if", (converted(exprs[1], test, BOOL), value, zero_of(dtype)))
+
+    return b.elementwise(make, reps, dtype, op.result.hint)
+
+
 def clip(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower ``np.clip(x, low, high)``."""
     if len(reps) != 3:
@@ -549,6 +561,7 @@ def table() -> dict[Any, Lowering]:
         (LOGICAL, logical),
         ((primitives.not_, operator.not_, np.logical_not, operator.invert, np.invert), negation),
         ((np.where,), where),
+        ((runtime.zero_at_pole, runtime.zero_if_still), zero_unless),
         ((np.clip,), clip),
         ((float, int, bool, np.float64, np.int64), conversion),
     ):

@@ -381,6 +381,22 @@ def test_special_values_propagate_as_in_numpy(name):
     Compared(function, arguments).agree(arguments, 1e-11)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.sum(1 / (1 + (0.5 / x) ** 4)),
+        lambda x: np.sum(np.sqrt(np.array([0.0, 1.0]) * (1.0 + x))),
+    ],
+)
+def test_zeros_at_poles_as_in_numpy(function):
+    arguments = (np.array([0.0, 0.5]),)
+
+    compared = Compared(function, arguments)
+
+    with np.errstate(all="ignore"):
+        compared.agree(arguments)
+
+
 # ------------------------------------------------------------------------------------ Deopt
 def index(x, k):
     return x[k[0]] ** 2
