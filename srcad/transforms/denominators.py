@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Atom, Call, Const, Value
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
@@ -60,10 +60,11 @@ _OVERFLOWING = frozenset({*_WITH_POSITIVE_SLOPE, np.cosh})
 # Underflow to 0 does not count.
 _POSITIVE = frozenset({np.exp, np.exp2, np.cosh})
 _BOUNDED = frozenset({np.sin, np.cos, np.tanh, np.arctan, np.sinc, np.sign})
+_ONE_AT_MOST = frozenset({np.sin, np.cos, np.tanh, np.sign})
 _ADDITIONS = frozenset({operator.add, np.add})
 _DIFFERENCES = frozenset({operator.sub, np.subtract})
 _NEGATIVE = frozenset({operator.neg, np.negative})
-_NOT_NEGATIVE = frozenset({operator.abs, np.absolute, np.fabs, np.square, np.sqrt})
+_NOT_NEGATIVE = frozenset({abs, operator.abs, np.absolute, np.fabs, np.square, np.sqrt})
 
 
 @dataclass(frozen=True)
@@ -169,10 +170,25 @@ def _is_exponential(sweep: Sweep, op: Call, place: int | str) -> bool:
 
 def _overflows(sweep: Sweep, call: Call) -> bool:
     place = _place_of_exponent(call)
-    if place is None:
+    if place is None or _has_twin_elsewhere(sweep, call, call.args[place]):
         return False
     signed = call.target is np.cosh or call.target is np.sinh
     return not _is_bounded(sweep, call.args[place], above_only=not signed)
+
+
+def _has_twin_elsewhere(sweep: Sweep, call: Call, operand: Arg) -> bool:
+    """Return True if a call is written twice, as in ``np.exp(x) / np.sum(np.exp(x))``.
+
+    The result then is not only read below denominators.
+    """
+    readers = sweep.read_by.get(operand, ()) if isinstance(operand, Value) else ()
+    return any(
+        twin is not call
+        and twin.target == call.target
+        and twin.args == call.args
+        and decay_of(sweep, twin.result) is None
+        for twin in readers
+    )
 
 
 def _place_of_exponent(call: Call) -> int | None:
@@ -234,7 +250,11 @@ def _order_of_pole(op: Call) -> Decay | None:
 def _decay_at_infinity(sweep: Sweep, op: Call, place: int | str) -> Decay | None:
     """Return the decay by the result of a product or a power with an operand that may be inf."""
     if is_one_of(op.target, _PRODUCTS):
-        return _at_least_linear(sweep, op) if _may_be_infinite(sweep, _other(op, place)) else None
+        other = _other(op, place)
+        decay = _at_least_linear(sweep, op) if _may_be_infinite(sweep, other) else None
+        # Below a pole of order 1 the product stays as it is.
+        is_above = decay is not None and (decay.is_above_one or op.args[0] is op.args[1])
+        return decay if is_above or arrives(sweep, other, _back_to_power) else None
     if not is_one_of(op.target, _POWERS | _SQUARES) or not _may_be_infinite(sweep, op.args[0]):
         return None
     if place == 1:
@@ -292,6 +312,19 @@ def _back_to_infinity(sweep: Sweep, value: Value) -> list[Value] | None:
     return list(call.operands) if is_one_of(call.target, _PRODUCTS | _SUMS) else []
 
 
+def _back_to_power(sweep: Sweep, value: Value) -> list[Value] | None:
+    """Back along sums, products and moves to what overflows, and to powers of poles."""
+    call = sweep.made.get(value)
+    if call is None:
+        return []
+    is_power = is_one_of(call.target, _POWERS | _SQUARES)
+    if _overflows(sweep, call) or (is_power and _may_be_infinite(sweep, call.args[0])):
+        return None
+    if is_one_of(call.target, _QUOTIENTS | _MOVES | _NOT_NEGATIVE):
+        return _values(call.args[:1])
+    return list(call.operands) if is_one_of(call.target, _PRODUCTS | _SUMS) else []
+
+
 def _back_to_zero(sweep: Sweep, value: Value) -> list[Value] | None:
     """Back along products and moves to what may be 0."""
     call = sweep.made.get(value)
@@ -315,7 +348,10 @@ def _back_to_nonpositive(sweep: Sweep, value: Value) -> list[Value] | None:
         return _operands_unless_below(call, call.args[:1], 0, strict=True)
     if is_one_of(call.target, _ADDITIONS):
         for term, other in zip(call.args, reversed(call.args), strict=True):
-            if (_number(term) or 0.0) > 0 and _is_never_negative(sweep, other):
+            number = _number(term) or 0.0
+            if number > 0 and _is_never_negative(sweep, other):
+                return []
+            if number > 1 and _is_one_at_most(sweep, other):
                 return []
     if is_one_of(call.target, _ADDITIONS | _PRODUCTS | _QUOTIENTS):
         return _operands_unless_below(call, call.args, 0, strict=True)
@@ -329,7 +365,7 @@ def _back_to_negative(sweep: Sweep, value: Value) -> list[Value] | None:
         return None
     if is_one_of(call.target, _POSITIVE | _NOT_NEGATIVE):
         return []
-    if is_one_of(call.target, _PRODUCTS) and call.args[0] is call.args[1]:
+    if is_one_of(call.target, _PRODUCTS) and _are_equal(sweep, call.args[0], call.args[1]):
         return []
     if is_one_of(call.target, _POWERS) and (_number(call.args[1]) or 1.0) % 2 == 0:
         return []
@@ -389,6 +425,32 @@ def _is_never_positive(sweep: Sweep, call: Call) -> bool:
         if factor is not None and factor < 0:
             return _is_never_negative(sweep, other)
     return False
+
+
+def _is_one_at_most(sweep: Sweep, arg: Arg) -> bool:
+    call = sweep.made.get(arg) if isinstance(arg, Value) else None
+    return call is not None and is_one_of(call.target, _ONE_AT_MOST)
+
+
+def _are_equal(sweep: Sweep, a: Arg, b: Arg, depth: int = 8) -> bool:
+    """Return True if two arguments certainly are the same number, such as ``x[1]`` read twice."""
+    if a is b:
+        return True
+    if isinstance(a, Display) and isinstance(b, Display):
+        return a.kind == b.kind and _are_pairs_equal(sweep, a.items, b.items, depth)
+    if not isinstance(a, Value) or not isinstance(b, Value):
+        return _number(a) is not None and _number(a) == _number(b)
+    one, other = sweep.made.get(a), sweep.made.get(b)
+    if one is None or other is None or one.target != other.target or depth == 0:
+        return False
+    if not is_elementwise(one.target) and not is_one_of(one.target, _MOVES):
+        return False
+    return one.kwargs == other.kwargs and _are_pairs_equal(sweep, one.args, other.args, depth - 1)
+
+
+def _are_pairs_equal(sweep: Sweep, a: Sequence[Arg], b: Sequence[Arg], depth: int) -> bool:
+    pairs = zip(a, b, strict=False)
+    return len(a) == len(b) and all(_are_equal(sweep, *pair, depth) for pair in pairs)
 
 
 def _is_never_negative(sweep: Sweep, arg: Arg) -> bool:

@@ -66,6 +66,7 @@ def simplified(f, *args) -> str:
         (lambda x: x / 1, "x"),
         (lambda x: -(-x), "x"),
         (lambda x: -1.0 * x, "neg(x)"),
+        (lambda x: -x != 0.0, "ne(x, 0.0)"),
         (lambda x: x * 2, "mul(2, x)"),
         (lambda x: 2 + x, "add(x, 2)"),
         (lambda x: 2 * (0.5 * x), "x"),

@@ -43,6 +43,11 @@ def over_square_of_sinh(x):
     return 1 / (sinh * sinh)
 
 
+def hill_by_product(x):
+    ratio = 0.5 / x
+    return 1 / (1 + ratio * ratio)
+
+
 ZERO = {
     "logistic": (lambda x: 1 / (1 + np.exp(-x)), -900.0),
     "logistic_of_multiple": (lambda x: 2.5 / (1 + 3 * np.exp(-0.5 * x)), -3000.0),
@@ -61,6 +66,7 @@ ZERO = {
     "hill_of_broadcast": (lambda x: 1 / (1 + np.broadcast_to(0.5 / x, np.shape(x)) ** 3), 0.0),
     "hill_of_multiple": (lambda x: 1 / (1 + (-2.0 * (0.5 / x)) ** 2), 0.0),
     "square_of_exponential": (lambda x: 1 / (1 + np.exp(x) ** 2), 800.0),
+    "hill_by_product": (hill_by_product, 0.0),
     "hill_of_order_above_one": (lambda x: 1 / (1 + (0.5 / x) ** 1.5), 0.0),
     "negative_square": (lambda x: 1 / (1 + x**-2.0), 0.0),
     "square_of_pole_below_root": (lambda x: 1 / np.sqrt(1 + (0.5 / x) ** 4), 0.0),
@@ -211,6 +217,9 @@ UNGUARDED = {
     "lorentz": lambda x, a: 1 / (1 + x * x),
     "quartic": lambda x, a: 1 / (1 + x**4),
     "divisor_above_zero": lambda x, a: 1 / (1 + (a / (1 + x * x)) ** 2),
+    "divisor_of_entry_twice": lambda x, a: 1 / (1 + (a / (1.5 + x[1] * x[1])) ** 2),
+    "divisor_is_two_and_cosine": lambda x, a: 1 / (1 + (a / (2.0 + np.cos(x))) ** 2),
+    "factor_of_pole": lambda x, a: 1 / (1 + a * (2.0 / x)),
     "divisor_is_root": lambda x, a: 1 / (1 + (a / np.sqrt(2.0 + abs(x))) ** 2),
     "divisor_is_sum_of_squares": lambda x, a: 1 / (2 + (a / (np.sum(x**2) + 1e-6)) ** 3),
     "divisor_is_root_of_square": lambda x, a: 1 / (1 + (a / np.sqrt(1 + x**2)) ** 2),
@@ -223,6 +232,7 @@ UNGUARDED = {
     "quotient_of_square": lambda x, a: 1 / (1 + np.exp(-(x**2) / (2 * a**2))),
     "bounded_exponent": lambda x, a: 1 / (1 + np.exp(np.sin(x))),
     "below_maximum": lambda x, a: 1 / (1 + np.exp(x - np.max(x))),
+    "shares": lambda x, a: np.cos(np.exp(x) / np.sum(np.exp(x))),
     "no_denominator": lambda x, a: (a / x) ** 4 + np.exp(x),
 }
 
