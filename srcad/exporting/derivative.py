@@ -73,11 +73,21 @@ class Derivative:
 
 @dataclass(eq=False)
 class Piece:
-    """A generated text, the objects that it names, and the names of its own functions."""
+    """A generated text, and what is known of it.
+
+    Attributes
+    ----------
+    text, space, own
+        The text, the objects that it names, and the names of its own functions.
+    parameters, names
+        The parameters of its first function, and the names of variables that this one contains.
+    """
 
     text: str
     space: Mapping[str, Any]
     own: list[str]
+    parameters: list[str]
+    names: frozenset[str]
 
 
 @dataclass(eq=False)
@@ -114,13 +124,9 @@ class Draft:
 
     def reads(self, k: int) -> bool:
         """Return True if a parameter of the generated functions is read by one of them."""
-        heads = [ast.parse(piece.text).body[0] for piece in (self.pieces[0], self.pieces[-1])]
-        for head in heads:
-            assert isinstance(head, ast.FunctionDef)
-            name = head.args.args[k].arg
-            if any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(head)):
-                return True
-        return False
+        return any(
+            piece.parameters[k] in piece.names for piece in (self.pieces[0], self.pieces[-1])
+        )
 
 
 def drafted(derivative: Derivative) -> Draft:
@@ -176,9 +182,12 @@ def _globals(derivative: Derivative, loaded: Any) -> Mapping[str, Any]:
 
 
 def _piece(text: str, space: Mapping[str, Any]) -> Piece:
-    own = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    head, own = functions[0], [function.name for function in functions]
     hidden = {"__builtins__", "__name__", *own}
-    return Piece(text, {name: v for name, v in space.items() if name not in hidden}, own)
+    outside = {name: v for name, v in space.items() if name not in hidden}
+    names = frozenset(node.id for node in ast.walk(head) if isinstance(node, ast.Name))
+    return Piece(text, outside, own, [arg.arg for arg in head.args.args], names)
 
 
 def _code_of(text: str) -> str:

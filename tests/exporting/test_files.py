@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib.util
+import linecache
 import py_compile
 import shutil
 import subprocess
@@ -139,6 +141,54 @@ def test_closure_values_exported(tmp_path):
     module = written(tmp_path, made(np.float32(0.5), ("a", "b")), np.ones(2))
 
     np.testing.assert_array_equal(module.grad_f(np.ones(2)), [1.0, 0.0])
+
+
+def with_globals(count):
+    """A function that reads as many globals."""
+    names = [f"c{k}" for k in range(count)]
+    lines = [f"    s = s + {name} * x" for name in names]
+    text = "\n".join(["def f(x):", "    s = x * 0.5", *lines, "    return s", ""])
+    space = {name: k / 8 for k, name in enumerate(names)}
+    file = f"<with {count} globals>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), space)
+    return space["f"]
+
+
+def with_cells(count):
+    """A function that reads as many variables of the function around it."""
+    names = [f"c{k}" for k in range(count)]
+    text = "\n".join(
+        [
+            f"def around({', '.join(names)}):",
+            "    def f(x):",
+            f"        return ({' + '.join(f'{name} * x' for name in names)}) * x",
+            "    return f",
+            "",
+        ]
+    )
+    space = {}
+    file = f"<with {count} cells>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), space)
+    return space["around"](*range(count))
+
+
+@pytest.mark.parametrize("made", [with_globals, with_cells])
+def test_export_parses_texts_as_often_for_many_captures_as_for_few(made, tmp_path, monkeypatch):
+    counts, parse = [], ast.parse
+    for count in (1, 2, 5):  # the first export reads srcad's own modules
+        derivative = srcad.grad(made(count))
+        derivative(0.5)
+        parsed = []
+        monkeypatch.setattr(
+            ast, "parse", lambda *args, **kw: parsed.append(1) or parse(*args, **kw)
+        )
+        derivative.export(tmp_path / f"f{count}.py", 0.5)
+        monkeypatch.undo()
+        counts.append(len(parsed))
+
+    assert counts[1] == counts[2]
 
 
 def test_large_captured_array_becomes_parameter(tmp_path):
