@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import numbers
 import operator
+import sys
 import types
 from typing import Any
 
 from srcad import errors
+from srcad.frontend.domain.frames import is_installed
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, RecordValue
 from srcad.frontend.machine.dispatch import Args, apply
@@ -30,7 +32,10 @@ def special(
     An object that is not made here runs its own method; only a derivative needs it to be read, or
     the use of what it returns.
     """
+    _check_not_opaque(state, box, name, *args)
     if isinstance(box, Constant) and (state.is_active(*args) or state.inactive.are_read):
+        if _is_opaque(type(box.value), name):
+            return None  # no derivative reaches it: it runs its own method
         return _special_of_enclosing(state, box, name, args)
     if isinstance(box, Constant) and _method_of(box, name) is not None:
         state.inactive.left = True
@@ -41,6 +46,44 @@ def special(
         return None
     own = BoundValue(method(state, box.cls, name, found, class_path(state, box)), (box,))
     return _unless_declined(apply(state, own, args, {}))
+
+
+def _check_not_opaque(state: Machine, box: AbstractValue, name: str, *args: AbstractValue) -> None:
+    """Refuse a method of an array or table of a library if a derivative flows into it."""
+    if not isinstance(box, RecordValue | Constant) or not state.is_active(*args):
+        return
+    cls = box.cls if isinstance(box, RecordValue) else type(box.value)
+    if state.is_active(box) or not _is_opaque(cls, name):
+        return
+    package = _definer(cls, name).__module__.partition(".")[0]
+    by_method = ("or with its method:  s.to_numpy()",) if hasattr(cls, "to_numpy") else ()
+    state.refuse(
+        errors.UnsupportedTypeError,
+        f"cannot differentiate through arithmetic with a {label(cls)!r}",
+        why=f"{package} defines it, and the source of a library's arrays and tables is not read.",
+        help=("make it an array first:  np.asarray(s)", *by_method),
+    )
+
+
+def _is_opaque(cls: type, name: str) -> bool:
+    """Return True if a library defines both a method and how NumPy treats the objects.
+
+    A series or a table computes with indices, missing values and types of its own. To read all of
+    that takes long, and ends in compiled code.
+    """
+    protocols = (one for one in _ARRAY_PROTOCOLS if getattr(cls, one, None) is not None)
+    return any(_is_of_library(cls, one) for one in protocols) and _is_of_library(cls, name)
+
+
+def _is_of_library(cls: type, name: str) -> bool:
+    """Return True if a file of an installed package has the class that defines a member."""
+    module = _definer(cls, name).__module__
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is not None and module.partition(".")[0] != "srcad" and is_installed(file)
+
+
+def _definer(cls: type, name: str) -> type:
+    return next((base for base in cls.__mro__ if name in vars(base)), object)
 
 
 def _special_of_enclosing(
@@ -66,6 +109,9 @@ def _method_of(box: Constant, name: str) -> types.FunctionType | None:
 def _unless_declined(result: AbstractValue) -> AbstractValue | None:
     declined = isinstance(result, Constant) and result.value is NotImplemented
     return None if declined else result
+
+
+_ARRAY_PROTOCOLS = ("__array_ufunc__", "__array_function__", "__dataframe__")
 
 
 NAMES: dict[Any, tuple[str, str]] = {
@@ -128,6 +174,8 @@ def of_objects(
     if target not in NAMES or not (isinstance(left, kinds) or isinstance(right, kinds)):
         return None
     own, reflected = NAMES[target]
+    _check_not_opaque(state, left, own, right)
+    _check_not_opaque(state, right, reflected, left)
     _refuse_entry_by_entry(state, left, right)
     ask_the_other(state, left, right, reflected)
     if _goes_first(left, right, reflected):
