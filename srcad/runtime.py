@@ -354,6 +354,28 @@ def copy_in_order_of(g: Any, x: Any) -> Any:
     return g
 
 
+def updated_in_view(array: Any, path: Any, value: Any) -> Any:
+    """Return the array after ``array[i][j] = value`` for a path of two or more indices."""
+    result, view = _copy_and_view(array, path)
+    view[path[-1]] = value
+    return result
+
+
+def added_in_view(array: Any, path: Any, value: Any) -> Any:
+    """Return the array after ``array[i][j] += value`` where no place is named twice."""
+    result, view = _copy_and_view(array, path)
+    view[path[-1]] += value
+    return result
+
+
+def _copy_and_view(array: Any, path: Any) -> tuple[Any, Any]:
+    """Return a copy of an array, and the view of it at all but the last index of a path."""
+    view = result = np.copy(array)
+    for index in path[:-1]:
+        view = view[index]
+    return result, view
+
+
 def last_writes(array: Any, index: Any) -> Any:
     """Which values of ``array[index] = values`` stay: not those that a later one overwrites."""
     places = np.arange(array.size).reshape(array.shape)[index]

@@ -17,7 +17,17 @@ import numpy as np
 from srcad import runtime
 from srcad.ir import result_types as types_of
 from srcad.ir.core import Arg, Call, Const, Display
-from srcad.ir.operations import ANYTHING, EVERY, NOTHING, Classes, Fresh, Gathers, Operation, PartOf
+from srcad.ir.operations import (
+    ANYTHING,
+    EVERY,
+    NOTHING,
+    Classes,
+    Fresh,
+    Gathers,
+    NewVersion,
+    Operation,
+    PartOf,
+)
 from srcad.rules import registry
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import resolved
@@ -173,4 +183,22 @@ _rows(Operation(asks_of=1, asks_for="likeness", flows=(0,)), runtime.or_zeros)
 _rows(Operation(owed=None, flows=(0,)), runtime.for_directions)
 _rows(Operation(flows=EVERY), runtime.add_cotangents)
 _rows(Operation(result=types_of.python_float), runtime.sign, runtime.as_float)
+_rows(
+    Operation(
+        memory=NewVersion(of="array", does="sets in view", buffered=True),
+        result=types_of.like_first,
+        flows=(0, 2),
+        stored="a[i][j] = c",
+    ),
+    runtime.updated_in_view,
+)
+_rows(
+    Operation(
+        memory=NewVersion(of="array", does="adds in view", buffered=True),
+        result=types_of.like_first,
+        flows=(0, 2),
+        stored="a[i][j] += c",
+    ),
+    runtime.added_in_view,
+)
 _rows(Operation(owed=None, flows=(0,)), runtime.checked_cotangent, runtime.as_kept_in)

@@ -45,7 +45,9 @@ class Builds(Memory):
     is_open: bool = False
 
 
-Change = Literal["sets", "adds", "appends", "extends", "inserts", "removes"]
+Change = Literal[
+    "sets", "adds", "sets in view", "adds in view", "appends", "extends", "inserts", "removes"
+]
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,6 +37,7 @@ from srcad.passes.dead_zero_stores import without_dead_zero_stores
 from srcad.passes.fuse import fuse
 from srcad.passes.record_lists import with_record_lists
 from srcad.passes.sink import sink
+from srcad.passes.view_stores import with_stores_through_views
 from srcad.startup.records import changed, replace
 from srcad.types.numeric import Numeric
 
@@ -224,6 +225,7 @@ ORDER: tuple[Callable[[Function], Function], ...] = (
     dce,
     sink,
     without_dead_zero_stores,
+    with_stores_through_views,
 )
 
 

@@ -164,6 +164,7 @@ rewrites_by_pattern(
     updated(a_, i_, c_) -> np.zeros_like(a_) \
         if c_ == 0 and is_real(a_) and names_all(i_) and known_shape(a_)
     a_[i_] -> a_    if names_all(i_) and known_shape(a_)
+    updated(a_, i_, a_[i_]) -> a_
     """,
     is_value,
     is_real,

@@ -45,6 +45,7 @@ from srcad.backends.numba.representations import (
 )
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Const
+from srcad.ir.disjoint import index_parts
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, at_least, constant_extent
 from srcad.types.structures import TupleOf
@@ -250,26 +251,58 @@ def add_at(low: Any, op: Call) -> Rep:
 
 
 def _stored(low: Any, op: Call, how: str) -> Rep:
-    array, value = low.rep(op.args[0]), low.rep(op.args[2])
+    value, target = low.rep(op.args[2]), _target(low, op)
+    _write(low, target, op.args[1], value, how)
+    return target
+
+
+def _target(low: Any, op: Call) -> Array:
+    """Return the array into which a store writes: the first operand, or a copy of it."""
+    array = low.rep(op.args[0])
     if not isinstance(array, Array):
         raise NotCovered("a store into an object", op.where)
-    items = indexing.items_of(low, op.args[1])
+    hint = op.result.hint
+    return indexing.target_of_store(low.builder, array, in_place=op.in_place, hint=hint)
+
+
+def _write(low: Any, target: Array, index: Arg, value: Rep, how: str) -> None:
+    """Write a value into an array, or into a view of it."""
+    items = indexing.items_of(low, index)
     masks = [i for i in items if isinstance(i, Array) and i.dtype.kind == "b"]
     if len(masks) == len(items) == 1 and isinstance(value, Number):
-        return _masked(low, op, array, masks[0], value, how)
-    items = low.with_places(array, items, None)
-    return indexing.store(
-        low.builder, array, items, value, how, in_place=op.in_place, hint=op.result.hint
-    )
+        _write_masked(low, target, masks[0], value, how)
+    else:
+        indexing.write(low.builder, target, low.with_places(target, items, None), value, how)
 
 
-def _masked(low: Any, op: Call, array: Array, mask: Array, value: Number, how: str) -> Rep:
+def updated_in_view(low: Any, op: Call) -> Rep:
+    """Lower ``x[outer][index] = value``."""
+    return _stored_in_view(low, op, "=")
+
+
+def added_in_view(low: Any, op: Call) -> Rep:
+    """Lower ``x[outer][index] += value``."""
+    return _stored_in_view(low, op, "+=")
+
+
+def _stored_in_view(low: Any, op: Call, how: str) -> Rep:
+    value, target = low.rep(op.args[2]), _target(low, op)
+    view = target
+    *outer, last = index_parts(op.args[1])
+    for index in outer:
+        read = indexing.read(low.builder, view, indexing.items_of(low, index), None, None)
+        assert isinstance(read, Array)
+        view = read
+    _write(low, view, last, value, how)
+    return target
+
+
+def _write_masked(low: Any, target: Array, mask: Array, value: Number, how: str) -> None:
     """Lower ``x[mask] = number``."""
     b: Builder = low.builder
-    target = array if op.in_place and indexing._is_writable(b, array) else b.copied(array)
-    for mine, other in zip(array.dims, mask.dims, strict=False):
+    for mine, other in zip(target.dims, mask.dims, strict=False):
         b.same(mine, other)
-    stored = converted(value.expr, value.dtype, array.dtype)
+    stored = converted(value.expr, value.dtype, target.dtype)
 
     def inside(i: tuple[Affine, ...]) -> list[Any]:
         place = at(target.entry, i)
@@ -281,7 +314,6 @@ def _masked(low: Any, op: Call, array: Array, mask: Array, value: Number, how: s
 
     b.nest(target.dims, inside)
     b.written(target.storage or "")
-    return target
 
 
 # ----------------------------------------------------------------------------- creation
@@ -862,6 +894,8 @@ def table() -> Table:
         ((operator.getitem,), getitem),
         ((primitives.updated,), updated),
         ((primitives.add_at, primitives.add_at_repeated), add_at),
+        ((runtime.updated_in_view,), updated_in_view),
+        ((runtime.added_in_view,), added_in_view),
         ((np.zeros, np.ones, np.empty, np.full), created),
         ((np.zeros_like, np.ones_like, np.empty_like, np.full_like, runtime.zero_cotangent),
          created_like),

@@ -376,18 +376,13 @@ def read(b: Builder, array: Array, items: Sequence[Item], type_: Any, hint: obje
 
 
 # ------------------------------------------------------------------------------- storing
-def store(
-    b: Builder,
-    array: Array,
-    items: Sequence[Item],
-    value: Rep,
-    how: str,
-    *,
-    in_place: bool,
-    hint: object,
-) -> Array:
-    """Return the array after ``array[items] = value`` (or ``+=``)."""
-    target = array if in_place and _is_writable(b, array) else b.copied(array, hint)
+def target_of_store(b: Builder, array: Array, *, in_place: bool, hint: object) -> Array:
+    """Return the array itself if a store may change it; otherwise a copy."""
+    return array if in_place and _is_writable(b, array) else b.copied(array, hint)
+
+
+def write(b: Builder, target: Array, items: Sequence[Item], value: Rep, how: str) -> None:
+    """Write ``target[items] = value`` (or ``+=``) into a storage, of which this may be a view."""
     chosen = selection(b, target.dims, items)
     if not isinstance(value, Number | Array):
         raise NotCovered("a structure stored in an array", b.where)
@@ -423,7 +418,6 @@ def store(
         value = b.copied(value)
     b.nest(chosen.dims, inside)
     b.written(base.storage)
-    return target
 
 
 def _is_writable(b: Builder, array: Array) -> bool:

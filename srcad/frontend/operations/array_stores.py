@@ -47,6 +47,7 @@ from srcad.ir.memory import reads_a_copy
 from srcad.ir.traits import is_read_only
 from srcad.rules.registry import lookup
 from srcad.startup.identifiers import label
+from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.sizes import same
 from srcad.types.structures import Opaque, Type
@@ -122,6 +123,7 @@ def check_kind(state: Machine, array: Value, value: AbstractValue) -> None:
 # What is done at the places: an index may name one twice, to which is added each time.
 Write = Literal["set", "add", "add each"]
 EVERYTHING = Const(Ellipsis)
+_MOST_SEARCHED = 40  # operations before a write, for the views that it goes through
 
 
 _WHOLE = Display("slice", (Const(None), Const(None), Const(None)))
@@ -212,12 +214,14 @@ def _written(
     if root is None:
         base, steps = _written_through(state, array)
         check_writable(state, steps)
-        new = _put(state, base, steps, index, value, how)
+        way = _composed_steps(steps)
+        new = _put(state, _Views.of(state, array, base, way), way, index, value, how)
         overwritten(state, base, new)
         return realised(state, new, steps, array.hint) if steps else new
     steps = where.steps or ()
     check_writable(state, steps)
-    new_root = _put(state, root, steps, index, value, how)
+    way = _composed_steps(steps)
+    new_root = _put(state, _Views.of(state, array, root, way), way, index, value, how)
     place = steps if index is None else (*steps, Step(operator.getitem, (index,)))
     rewritten(state, root, new_root, place)
     return new_root if not steps else realised(state, new_root, steps, array.hint)
@@ -252,9 +256,40 @@ def _new_version(
     return state.add_at(array, index, value, repeated=how == "add each", hint=array.hint)
 
 
+@dataclass(eq=False)
+class _Views:
+    """The views on the way from one version of an array to a part of it, each read once."""
+
+    read: dict[int, Value]  # by the number of steps; the array itself is at 0
+
+    @classmethod
+    def of(cls, state: Machine, array: Value, root: Value, steps: Sequence[Step]) -> _Views:
+        """Return the views of `root` from which `array`, the part, was read.
+
+        Only those that this branch or iteration has read itself: its adjoint adds up what it does
+        to the cotangent of such a view, and would have to hand on all of one from further out.
+        """
+        latest = state.builder.ops[-_MOST_SEARCHED:]
+        here = {result for op in latest for result in op.results}
+        passed: dict[int, Value] = {}
+        for view, way in [(array, ()), *bases(state, array)]:
+            if view is root and way == tuple(steps):
+                return cls({**passed, 0: root})
+            if view in here:
+                passed.setdefault(len(steps) - len(way), view)
+        return cls({0: root})
+
+    def at(self, state: Machine, steps: Sequence[Step]) -> Value:
+        """Return the view that the first steps of the way lead to."""
+        count = len(steps)
+        if count not in self.read:
+            self.read[count] = realised(state, self.at(state, steps[:-1]), steps[-1:])
+        return self.read[count]
+
+
 def _put(
     state: Machine,
-    root: Value,
+    views: _Views,
     steps: Sequence[Step],
     index: Arg | None,
     value: AbstractValue,
@@ -262,20 +297,19 @@ def _put(
 ) -> Value:
     """Return the new version of an array after a write through a chain of views."""
     if not steps:
-        return _new_version(state, root, index, value, how)
+        return _new_version(state, views.at(state, ()), index, value, how)
     outer, last = steps[:-1], steps[-1]
     if last.target is operator.getitem:
         joined = last.args[0] if index is None else composed(last.args[0], index)
         if joined is not None:
-            return _put(state, root, outer, joined, value, how)
-        view = realised(state, root, steps)
-        new = _new_version(state, view, index, value, how)
-        return _put(state, root, outer, last.args[0], new, "set")
-    view = realised(state, root, steps)
+            return _put(state, views, outer, joined, value, how)
+        new = _new_version(state, views.at(state, steps), index, value, how)
+        return _put(state, views, outer, last.args[0], new, "set")
     # What is turned back must have the view's own shape: a broadcast value is stored first.
-    new = _new_version(state, view, EVERYTHING if index is None else index, value, how)
-    turned = turned_back(state, last, new, realised(state, root, outer))
-    return _put(state, root, outer, None if not outer else EVERYTHING, turned, "set")
+    place = EVERYTHING if index is None else index
+    new = _new_version(state, views.at(state, steps), place, value, how)
+    turned = turned_back(state, last, new, views.at(state, outer))
+    return _put(state, views, outer, None if not outer else EVERYTHING, turned, "set")
 
 
 def composed(first: Arg, second: Arg) -> Arg | None:
@@ -296,6 +330,20 @@ def composed(first: Arg, second: Arg) -> Arg | None:
     return (
         Display("tuple", (*result, *rest)) if len(result) + len(rest) > 1 else (*result, *rest)[0]
     )
+
+
+def _composed_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the same way with as few steps as indices can be composed to."""
+    found: list[Step] = []
+    for step in steps:
+        joined = None
+        if found and found[-1].target is step.target is operator.getitem:
+            joined = composed(found[-1].args[0], step.args[0])
+        if joined is None:
+            found.append(step)
+        else:
+            found[-1] = Step(operator.getitem, (joined,))
+    return tuple(found)
 
 
 def _is_ellipsis(part: Arg) -> bool:

@@ -86,8 +86,19 @@ def _deleted(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:
 
 
 def _place(writer: StoreWriter, op: Call, result: Value) -> ast.Subscript:
-    index = index_expression(writer, op.args[1])
-    return ast.Subscript(writer.expr(result), index, ast.Store())
+    """Return ``y[i]``, or ``y[i][j]`` for a store through a view."""
+    *outer, last = _path(op)
+    view = writer.expr(result)
+    for index in outer:
+        view = ast.Subscript(view, index_expression(writer, index), ast.Load())
+    return ast.Subscript(view, index_expression(writer, last), ast.Store())
+
+
+def _path(op: Call) -> tuple[Arg, ...]:
+    row = operation_of(op.target)
+    is_path = row is not None and row.stored in ("a[i][j] = c", "a[i][j] += c")
+    path = op.args[1]
+    return path.items if is_path and isinstance(path, Display) else (path,)
 
 
 def _set(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:
@@ -107,6 +118,8 @@ _FORMS: dict[str, Callable[[StoreWriter, Call, Value], ast.stmt]] = {
     "del a[b]": _deleted,
     "a[b] = c": _set,
     "a[b] += c": _added,
+    "a[i][j] = c": _set,
+    "a[i][j] += c": _added,
 }
 
 
