@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -188,8 +189,9 @@ class _Joining:
         self.made.pop(op.result, None)
 
         def summed(branch: Block) -> Block:
-            by_output = dict(zip(outputs, branch.results, strict=True))
-            before, added = by_output.get(array, array), by_output[stored]  # type: ignore[call-overload]
+            by_output: dict[Value, Any] = dict(zip(outputs, branch.results, strict=True))
+            before: Any = by_output.get(array, array) if isinstance(array, Value) else array
+            added = by_output[stored]
             kept = [atom for one, atom in by_output.items() if one not in (array, stored)]
             self.reads.update(v for v in values_in(array) if v not in by_output)
             call = replace(
