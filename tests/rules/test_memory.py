@@ -155,7 +155,7 @@ def test_write_through_view_visible(turn):
 
 
 def test_view_functions_all_tested():
-    shown = {row.target for row in rules.rows() if row.memory == "view"}
+    shown = {row.target for row in rules.rows() if row.shipped and row.memory == "view"}
 
     assert shown == {
         np.transpose, np.matrix_transpose, np.flip, np.swapaxes, np.moveaxis, np.squeeze,
