@@ -18,7 +18,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import construction
 from srcad.frontend.operations.fields import class_path, is_generated, method
 from srcad.frontend.store.foreign_operands import ask_the_other
-from srcad.frontend.store.lookup import is_library
+from srcad.frontend.store.lookup import STABLE_MODULES, is_library
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label
 from srcad.types.numeric import Numeric
@@ -76,10 +76,14 @@ def _is_opaque(cls: type, name: str) -> bool:
 
 
 def _is_of_library(cls: type, name: str) -> bool:
-    """Return True if a file of an installed package has the class that defines a member."""
+    """Return True if a file of an installed package has the class that defines a member.
+
+    What rules and meanings know, arrays of NumPy among them, does not count.
+    """
     module = _definer(cls, name).__module__
     file = getattr(sys.modules.get(module), "__file__", None)
-    return file is not None and module.partition(".")[0] != "srcad" and is_installed(file)
+    is_other = module.partition(".")[0] not in STABLE_MODULES
+    return file is not None and is_other and is_installed(file)
 
 
 def _definer(cls: type, name: str) -> type:
