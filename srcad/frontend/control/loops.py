@@ -43,6 +43,7 @@ from srcad.frontend.machine.constants import of_constant, static_items, truth
 from srcad.frontend.machine.dispatch import evaluate, executes, iterate
 from srcad.frontend.machine.machine import Machine, fixpoint_seeds
 from srcad.frontend.operations.assignment import assign
+from srcad.frontend.operations.beside_arrays import items_beside_arrays, known_length
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.sequences import sequences
 from srcad.frontend.operations.statements import lower_statements
@@ -129,6 +130,8 @@ def _current_item(
     if over is iterable:
         return items[index]
     now = unrolled_items(state, over)
+    if now is None and isinstance(over, IteratorValue):
+        now = _few_items(state, over)
     if now is None and isinstance(over, Value):
         return getitem(state, over, Constant(index))
     keys, keys_before = getattr(over, "keys", None), getattr(iterable, "keys", None)
@@ -264,15 +267,21 @@ def _at_run_time(state: Machine, node: ast.For, iterable: AbstractValue) -> None
         if start.has_written(arrays):
             earlier["written"] = True
             _row_by_row(state, node, iterable, start)
-        elif is_lost and (items := _few_items(state, iterable)) is not None:
+        elif is_lost and _few_items(state, iterable) is not None:
             start.again()
+            items = _few_items(state, iterable)  # those of arrays are read anew
+            assert items is not None
             unroll(state, node, iterable, items)
 
 
 def _few_items(state: Machine, iterable: AbstractValue) -> tuple[AbstractValue, ...] | None:
     """Return the items of a loop of few iterations that could be written out."""
-    items = static_items(state, iterable) if isinstance(iterable, IteratorValue) else None
-    return items if items is not None and len(items) <= UNROLL_LIMIT else None
+    if not isinstance(iterable, IteratorValue):
+        return None
+    items = static_items(state, iterable)
+    if items is None:
+        return items_beside_arrays(state, iterable, UNROLL_LIMIT)
+    return items if len(items) <= UNROLL_LIMIT else None
 
 
 def _unrolled(
@@ -285,12 +294,33 @@ def _unrolled(
     """Unroll a short loop if its carried values have no one type or must be constants."""
     if not isinstance(iterable, IteratorValue) or len(state.frames) != len(start.names):
         raise problem
-    items = _few_items(state, iterable)
     refused = problem.error if isinstance(problem, NotConstant) else problem
+    start.again()  # before the items of arrays are read
+    items = _few_items(state, iterable)
     if items is None:
-        raise refused from None
-    start.again()
+        raise _with_remedy(state, iterable, refused) from None
     unroll(state, node, iterable, items)
+
+
+def _with_remedy(
+    state: Machine, iterable: IteratorValue, refused: errors.SrcadError
+) -> errors.SrcadError:
+    """Return the error of a loop; beside arrays, a loop over the objects alone may be unrolled."""
+    count = known_length(state, iterable)
+    is_of_objects = isinstance(refused, errors.UnsupportedTypeError | errors.MissingRuleError)
+    if not is_of_objects or count is None or static_items(state, iterable) is not None:
+        return refused
+    return type(refused)(
+        refused.sentence,
+        where=refused.where,
+        second=refused.second,
+        why=refused.why,
+        help=(
+            "loop over the objects alone, and index the array:"
+            "  for k, item in enumerate(items): ... x[k]",
+            *refused.help,
+        ),
+    )
 
 
 class _Start:
