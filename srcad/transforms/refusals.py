@@ -279,11 +279,15 @@ def unwritten(op: Call, rule: Rule, problem: SrcadError) -> SrcadError:
     if not rule.shipped or isinstance(problem, MissingRuleError | NotDifferentiableError):
         return problem
     function = f" in {op.where.function!r}" if op.where and op.where.function else ""
+    types = [arg.type for arg in op.args if isinstance(arg, Value)]
+    has_shapes = all(isinstance(t, Numeric) and t.shape is not None for t in types)
+    of_sums = ("begin a sum with an array, not with 0 or None:  total = np.zeros(n)",)
     return type(problem)(
         f"cannot write the derivative of {qualified_name(op.target)} before the call{function}",
         where=op.where,
         why="the types of its arguments are not known well enough there.",
         help=(
+            *(() if has_shapes else of_sums),
             "write its options out, or pass them as arguments of the function",
             "or treat the result as a constant:  srcad.stop_gradient(...)",
         ),

@@ -108,6 +108,24 @@ def is_steady(type_: Type) -> bool:
     return isinstance(type_, Numeric) and not any(map(_is_loose, type_.shape or ()))
 
 
+def has_no_shape(type_: Type) -> bool:
+    """Return True if a value may be a number or an array, or anything."""
+    return isinstance(type_, Opaque) or (isinstance(type_, Numeric) and type_.shape is None)
+
+
+def loses_shape(type_: Type, wider: Type) -> bool:
+    """Return True if a type is that of an array, and a wider one does not tell how many axes."""
+    return isinstance(type_, Numeric) and bool(type_.shape) and has_no_shape(wider)
+
+
+def is_array_of_known_lengths(type_: Type) -> bool:
+    """Return True for an array with a dtype, and lengths that are the same in every iteration."""
+    if not isinstance(type_, Numeric) or type_.dtype is None or not type_.shape:
+        return False
+    symbols = [symbol for extent in type_.shape for symbol, _ in resolved(extent).terms]
+    return type_.form == "array" and all(isinstance(s.example, int) for s in symbols)
+
+
 def widened_type(a: Type, b: Type) -> Type:
     """Return the join of two types; lengths that differ become unknown lengths."""
     take_lengths_for_equal(a, b)

@@ -6,6 +6,10 @@ a first guess (what the names are before the loop); where an iteration leaves so
 header is widened and the body read again.  A name that is not bound before the loop starts as
 nothing, and reading it ends the path: so a second iteration sees what an earlier iteration has
 left.
+
+A sum of arrays that begins as 0 or None has a header of unknown shape.  After one iteration or more
+it has the type that the first iteration leaves, if another one that begins with this type leaves it
+again: the body is read once more with it.
 """
 
 from __future__ import annotations
@@ -21,14 +25,19 @@ from srcad.frontend.branches.joined_objects import settle_aliases
 from srcad.frontend.branches.loop_header import (
     Same,
     assigned_names,
+    has_no_shape,
     header,
+    is_array_of_known_lengths,
     is_steady,
+    loses_shape,
     subsumes,
+    type_subsumes,
     widened,
     wider_header,
 )
 from srcad.frontend.branches.loop_variables import LoopVariable, loop_variables
 from srcad.frontend.domain.frames import DEAD, Unreachable
+from srcad.frontend.domain.representation import representing_type
 from srcad.frontend.domain.structure import is_mutable, mutable_parts, parts_of_view, values_of
 from srcad.frontend.domain.values import (
     UNBOUND,
@@ -76,8 +85,10 @@ class LoopReader:
     read: Callable[[], None]
     test: ast.expr | None = None
     headers: dict[Key, AbstractValue] = field(default_factory=dict)
+    has_iterations: Callable[[], bool] = lambda: False  # certainly, perhaps by an assumption
     before: list[dict[str, AbstractValue]] = field(default_factory=list)
     memory: CarriedMemory = field(init=False)
+    lasting: dict[Value, Type] = field(default_factory=dict)  # types after one iteration or more
 
     def settle(self) -> Iteration:
         """Interpret the body until the headers subsume the values after each iteration."""
@@ -91,10 +102,15 @@ class LoopReader:
         anchor = self.node.iter if isinstance(self.node, ast.For) else self.node.test
         known = fixpoint_seeds(state, anchor, "headers")
         self._expect(known)
+        first: Iteration | None = None
         for _ in range(MOST_ITERATIONS):
             iteration = self._once()
+            first = first or iteration
             if self._stable(iteration, names):
-                break
+                found = self._lasting_types(first)
+                if found == self.lasting:
+                    break
+                self.lasting = found
         else:
             state.refuse(
                 errors.UnsupportedTypeError,
@@ -108,6 +124,40 @@ class LoopReader:
                 known[key] = box.type, box in state.active
         return iteration
 
+    def _lasting_types(self, first: Iteration) -> dict[Value, Type]:
+        """Return the types of carried arrays after any iteration, where a header has no shape."""
+        if self.lasting:
+            return {p: t for p, t in self.lasting.items() if p in self.headers.values()}
+        types: dict[Key, tuple[Value, Type]] = {}
+        for (level, name), header_ in self.headers.items():
+            end = first.finals[level].get(name, UNBOUND)
+            if isinstance(header_, Value) and isinstance(end, Value) and has_no_shape(header_.type):
+                type_ = representing_type(end)
+                if is_array_of_known_lengths(type_):
+                    types[level, name] = header_, type_
+        if not types or not self.has_iterations():
+            return {}
+        again = self._once_from(types)
+        return {
+            header_: type_
+            for (level, name), (header_, type_) in types.items()
+            if _is_of_type(again.finals[level].get(name, UNBOUND), type_)
+        }
+
+    def _once_from(self, types: dict[Key, tuple[Value, Type]]) -> Iteration:
+        """Interpret the body with headers of these types."""
+        headers = dict(self.headers)
+        for key, (known, type_) in types.items():
+            narrow = Value(type_, known.hint)
+            if known in self.state.active:
+                self.state.active.add(narrow)
+            self.memory.renewed(key, known, narrow, narrow)
+            self.headers[key] = narrow
+        try:
+            return self._once()
+        finally:
+            self.headers = headers
+
     def _expect(self, ends: dict[Key, tuple[Type, bool]]) -> None:
         """Begin with the headers in which an earlier one has ended, where they are as wide."""
         state = self.state
@@ -117,6 +167,8 @@ class LoopReader:
         shared = Counter(map(id, self.headers.values()))
         for key, (type_, active) in ends.items():
             known = self.headers[key]
+            if isinstance(known, Value) and loses_shape(known.type, type_):
+                continue  # it begins as 0 there
             wider = wider_header(state, known, type_, active=active, hint=user_name(key[1]))
             if wider is not None and shared[id(known)] == 1:
                 self.headers[key] = wider
@@ -261,6 +313,10 @@ class LoopReader:
             start = self.before[level].get(name, UNBOUND)
             end = iteration.finals[level].get(name, UNBOUND)
             yield (level, name), loop_variables(self.state, box, start, end, iteration.builder)
+
+
+def _is_of_type(box: AbstractValue, type_: Type) -> bool:
+    return isinstance(box, Value) and type_subsumes(type_, representing_type(box))
 
 
 def _shares(rows: Rows, box: AbstractValue) -> bool:

@@ -60,6 +60,7 @@ def finish(
     loop = state.builder.ops[-1]
     for variable, output in zip(carried, carried_outputs(loop), strict=True):  # type: ignore[arg-type]
         variable.output = output
+        output.type = reader.lasting.get(variable.param, output.type)
     for variable, output in zip(gathered, collected_outputs(loop), strict=True):  # type: ignore[arg-type]
         output.hint = variable.param.hint
         variable.output = output

@@ -44,13 +44,15 @@ from srcad.frontend.machine.dispatch import evaluate, executes, iterate
 from srcad.frontend.machine.machine import Machine, fixpoint_seeds
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.beside_arrays import items_beside_arrays, known_length
+from srcad.frontend.operations.definite_assignment import has_items
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.sequences import sequences
 from srcad.frontend.operations.statements import lower_statements
 from srcad.frontend.source.syntax import bound_in
 from srcad.frontend.store.object_writes import of_family, resizes
 from srcad.frontend.store.origins import may_be_array, origin
-from srcad.ir.core import BREAK, NONE, Const, Value
+from srcad.ir import primitives
+from srcad.ir.core import BREAK, NONE, Arg, Call, Const, For, Value, collected_outputs
 
 # Loops over few things that are known one by one: the body is read once per item.
 
@@ -423,11 +425,24 @@ def dynamic_for(state: Machine, node: ast.For, iterable: AbstractValue) -> bool:
         lower_statements(state, node.body)
 
     reader, resized = LoopReader(state, node, read), len(state.objects.resized)
+    reader.has_iterations = lambda: all(_has_items(state, arg) for arg in seqs.args)
     iteration = reader.settle()
     _refuse_written(state, node, reader, looped_over(iterable), resized)
     outputs = finish(state, reader, iteration, seqs)
     after_loop(state, node.orelse, outputs[0], iteration.tags, endless=False)
     return any(isinstance(box, Conflict) for box in reader.headers.values())
+
+
+def _has_items(state: Machine, arg: Arg) -> bool:
+    """Return True if a sequence certainly has items, also if it is a list made just before."""
+    if has_items(arg):
+        return True
+    made = next((op for op in reversed(state.builder.ops) if arg in op.results), None)
+    if isinstance(made, Call):
+        return made.target is primitives.build_list and bool(made.args)
+    if isinstance(made, For) and arg in collected_outputs(made):
+        return all(_has_items(state, seq) for seq in made.seqs)
+    return False
 
 
 @executes(ast.While)
@@ -437,6 +452,8 @@ def while_(state: Machine, node: ast.While) -> None:
     if walrus or (state.frame.handlers and not isinstance(node.test, ast.Constant)):
         node = _without_walrus(state, node)
     reader = LoopReader(state, node, lambda: lower_statements(state, node.body), node.test)
+    is_endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+    reader.has_iterations = lambda: is_endless
     first = truth(state, lower_quietly(state, node.test))
     if first is False:
         lower_statements(state, node.orelse)

@@ -68,7 +68,7 @@ def require_bound(
             return
         if value in state.perhaps_unbound:
             args = state.perhaps_unbound[value]
-            if args is None or not all(_has_items(arg) for arg in args):
+            if args is None or not all(has_items(arg) for arg in args):
                 _raise_if(state, fails, value, None, raises_when=True)
             return
 
@@ -105,7 +105,7 @@ def _raise_if(
     choose(state, found, *((fails, passes) if raises_when else (passes, fails)))
 
 
-def _has_items(arg: Arg) -> bool:
+def has_items(arg: Arg) -> bool:
     """Return True if a sequence certainly has items (perhaps by an assumption)."""
     if isinstance(arg, Display) and arg.kind == "range":
         start, stop, step = arg.items
