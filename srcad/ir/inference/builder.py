@@ -42,6 +42,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.cases import of_any_lengths
 from srcad.ir.inference.elementwise import broadcast, elementwise_type
+from srcad.ir.inference.grids import type_of_grid
 from srcad.ir.inference.lengths import exact_type
 from srcad.ir.inference.probe import AXES, by_running, fallback, parameter_names
 from srcad.ir.library_operations import (
@@ -194,7 +195,7 @@ def _getitem_type(args: tuple[Arg, ...]) -> Type | None:
     if isinstance(container, Numeric) and container.form == "any" and not container.shape:
         return NUMBER
     if not isinstance(container, Numeric):
-        return OPAQUE
+        return type_of_grid(args[0], index) or OPAQUE
     first = _at_first(index)
     return None if first is index else result_type(operator.getitem, (args[0], first), ())
 
