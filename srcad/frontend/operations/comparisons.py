@@ -71,6 +71,10 @@ def _pairs(node: ast.Compare) -> ast.BoolOp:
 def _compared(
     state: Machine, left: AbstractValue, ops: list[ast.cmpop], others: list[ast.expr]
 ) -> AbstractValue:
+    if len(ops) == 1 and isinstance(ops[0], ast.In | ast.NotIn):
+        found = _is_global(state, left, others[0])
+        if found is not None:
+            return Constant(found == isinstance(ops[0], ast.In))
     left, right = evaluate_next(state, left, others[0])
     first = compare(state, ops[0], left, right)
     if len(ops) == 1:
@@ -84,6 +88,28 @@ def _compared(
         lambda: _compared(state, right, ops[1:], others[1:]),
         lambda: first,
     )
+
+
+def _is_global(state: Machine, name: AbstractValue, node: ast.expr) -> bool | None:
+    """Return True if a name of the module is there, for ``name in globals()``; else None."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return None
+    if node.func.id != "globals" or node.args or node.keywords:
+        return None
+    if not isinstance(name, Constant) or type(name.value) is not str:
+        return None
+    function = evaluate(state, node.func)
+    frame = state.frame
+    while frame.path is None and frame.outer is not None:
+        frame = frame.outer
+    is_builtin = isinstance(function, Constant) and function.value is globals
+    is_written = any(key[0] == id(frame.globals) for key in state.outside.written)
+    if not is_builtin or frame.path is None or is_written:
+        return None
+    is_there = name.value in frame.globals
+    holder = (*frame.path, ("attr", "__globals__"))
+    state.guard(holder, "set" if is_there else "unset", name.value)
+    return is_there
 
 
 def compare(

@@ -27,6 +27,7 @@ from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_in
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers, sequences
 from srcad.frontend.operations.construction import replace
+from srcad.frontend.operations.copied_objects import copied_object, deeply_copied_object
 from srcad.frontend.operations.fields import delete_attribute, has_attributes, set_attribute
 from srcad.frontend.operations.lists import as_copy
 from srcad.frontend.operations.special_methods import special
@@ -134,6 +135,9 @@ def asdict(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(copy.copy)
 def copy_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     box = args[0]
+    made = copied_object(state, box)
+    if made is not None:
+        return made
     if has_user_protocol(box):
         return None
     own = _own_copy(state, box, "__copy__")
@@ -149,6 +153,9 @@ def copy_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(copy.deepcopy)
 def deepcopy(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``copy.deepcopy(x)``."""
+    made = deeply_copied_object(state, args[0])
+    if made is not None:
+        return made
     if has_user_protocol(args[0]):
         return None
     return deep(state, args[0])
