@@ -31,7 +31,7 @@ _ATOMIC = (FunctionType, BuiltinFunctionType, ModuleType, type, np.ufunc, np.dty
 
 def copied_object(state: Machine, box: AbstractValue) -> RecordValue | None:
     """Return ``copy.copy`` of an object outside; None if more is to be done than to copy it."""
-    return _made(state, box, attributes_of(state, box))
+    return _made(state, box, attributes_in_dict(state, box))
 
 
 def deeply_copied_object(state: Machine, box: AbstractValue) -> RecordValue | None:
@@ -47,7 +47,7 @@ def deeply_copied_object(state: Machine, box: AbstractValue) -> RecordValue | No
     return made
 
 
-def attributes_of(state: Machine, box: AbstractValue) -> dict[str, AbstractValue] | None:
+def attributes_in_dict(state: Machine, box: AbstractValue) -> dict[str, AbstractValue] | None:
     """Return the attributes in the ``__dict__`` of an object outside.
 
     None if they are not all that the object has, or were written in this call.
@@ -95,7 +95,7 @@ def _deep(state: Machine, box: AbstractValue, parts: dict[int, Path]) -> RecordV
     if not isinstance(box, Constant) or box.path is None or not _is_new(box.value, box.path, parts):
         return None
     copied: dict[str, AbstractValue] = {}
-    for name, item in (attributes_of(state, box) or {}).items():
+    for name, item in (attributes_in_dict(state, box) or {}).items():
         made = _deep_part(
             state, item, namespace(box.value)[name], (*box.path, ("attr", name)), parts
         )
