@@ -189,6 +189,7 @@ def _arguments(
     }
     for name, items in signature.items.items():
         boxes[name] = stopped.differentiated_in(state, boxes[name], items)
+    state.handed.update(part for box in boxes.values() for part in mutable_parts(box))
     state.compact.update(matrices(boxes[name] for name in signature.ordered))
     boxes.update(
         overlaid(state, [[params[name] for name in group] for group in signature.overlaps])

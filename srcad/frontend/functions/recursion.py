@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.branches.loop_header import header, subsumes, widened
-from srcad.frontend.domain.frames import Unreachable
+from srcad.frontend.domain.frames import NotConstant, Unreachable
 from srcad.frontend.domain.representation import representing_type
 from srcad.frontend.domain.structure import Done, mapped, mutable_parts, parts_of_view
-from srcad.frontend.domain.values import AbstractValue, Code, Env, Frame, Stale, Structure
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Code,
+    Constant,
+    Env,
+    Frame,
+    Stale,
+    Structure,
+    TupleValue,
+)
 from srcad.frontend.functions.inlining import read_body, size_of, size_of_enclosing
 from srcad.frontend.machine.dispatch import unless_refused
 from srcad.frontend.machine.machine import Machine
@@ -35,6 +45,8 @@ from srcad.ir.core import (
 from srcad.ir.memory import has_storage
 from srcad.ir.substitute import substituted_block
 from srcad.startup.records import dataclass, field, replace
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import static_value
 from srcad.types.structures import OPAQUE, TupleOf
 
 # A recursive function as it was read for one kind of arguments, and what else it is handed.
@@ -182,6 +194,19 @@ MOST_ITERATIONS = 8
 
 
 MOST_RUNNING = 3  # readings within each other, each for other surroundings
+MOST_UNROLLED = 512  # calls of one recursion that are read one by one
+
+
+@dataclass(eq=False)
+class Unrolled:
+    """A recursion whose calls are read one by one, as its arguments are static.
+
+    `refused` is why it is no routine, `calls` are those that were read; those without a static
+    argument count for many, as nothing but a variable around them can tell where they end.
+    """
+
+    refused: Exception
+    calls: int = 0
 
 
 def call_recursive(
@@ -190,18 +215,67 @@ def call_recursive(
     """Call a recursive function by reference; None if it is to be read here instead.
 
     That is where it goes down a structure: every call has a smaller one, or a part of the last.
+    And where it cannot be a routine, as it writes into its surroundings, but may end by itself at
+    compile time, as it has static arguments: ``fib(7)`` that stores its results in a dict.
     """
     size, around = size_of((*callee.parts, *bound.values())), size_of_enclosing(state, callee.key)
     if around is not None and size < around:
         return None
-    if not size:
-        return call_routine(state, callee, bound)
-    found = unless_refused(state, lambda: call_routine(state, callee, bound))
-    if not isinstance(found, errors.SrcadError):
-        return found
-    if around is not None:
-        raise found
+    unrolled: Unrolled | None = None if around is None else state.unrolled.get(callee.key)
+    if unrolled is None:
+        may_end = any(_is_static(box) for box in bound.values())
+        if not size and not may_end:
+            return call_routine(state, callee, bound)
+        outside = state.outside.count
+        found = _routine_unless_refused(state, callee, bound)
+        if not isinstance(found, Exception):
+            return found
+        if not may_end and around is None and isinstance(found, errors.SrcadError):
+            return None
+        if not may_end or state.outside.count != outside:
+            raise found
+        around_it = free_variables_of(callee.node, callee.frame.outer)
+        _pin_counts([*bound.values(), *(box for _, box in around_it)])
+        state.unrolled[callee.key] = unrolled = Unrolled(found)
+    counted = any(_is_static(box) or isinstance(box, Constant) for box in bound.values())
+    unrolled.calls += 1 if counted else MOST_UNROLLED // 16
+    if unrolled.calls > MOST_UNROLLED:
+        raise unrolled.refused
     return None
+
+
+def _is_static(box: AbstractValue) -> bool:
+    """Return True if an argument is known at compile time and may tell where the calls end."""
+    if isinstance(box, TupleValue):
+        return any(map(_is_static, box.items))
+    if isinstance(box, Value):
+        return isinstance(box.type, Numeric) and box.type.value is not None
+    return isinstance(box, Constant) and box.value is not None and not callable(box.value)
+
+
+def _pin_counts(boxes: Iterable[AbstractValue]) -> None:
+    """Let the integers and lengths of the first call be static: they may say where it ends."""
+    for box in boxes:
+        if isinstance(box, Value) and isinstance(box.type, Numeric):
+            for extent in (box.type.value, *(box.type.shape or ())):
+                static_value(extent)
+
+
+def _routine_unless_refused(
+    state: Machine, callee: Any, bound: dict[str, AbstractValue]
+) -> AbstractValue | Exception:
+    """Call a recursive function by reference; on a refusal return it, and undo the reading."""
+    problems: list[NotConstant] = []
+
+    def call() -> AbstractValue:
+        try:
+            return call_routine(state, callee, bound)
+        except NotConstant as problem:
+            problems.append(problem)
+            raise problem.error from None
+
+    found = unless_refused(state, call)
+    return problems[-1] if problems and isinstance(found, errors.SrcadError) else found
 
 
 def call_routine(state: Machine, callee: Any, bound: dict[str, AbstractValue]) -> AbstractValue:
@@ -366,7 +440,10 @@ def refuse_writes(state: Machine, callee: Any, what: str) -> NoReturn:
         errors.MutationError,
         f"the recursive {callee.frame.name!r} writes into {what}",
         why="srcad follows the result of a recursive function, not its writes.",
-        help=("return the new value instead",),
+        help=(
+            "return the new value instead",
+            "or let functools.cache remember the results",
+        ),
     )
 
 

@@ -36,7 +36,7 @@ from srcad.ir.core import Arg, Const, Display, Value
 from srcad.startup.identifiers import class_label, plain
 from srcad.types.numeric import Numeric
 from srcad.types.reading import answers, has
-from srcad.types.sizes import static_value
+from srcad.types.sizes import resolved, static_value
 from srcad.types.sources import Path
 from srcad.types.structures import Type
 
@@ -155,6 +155,14 @@ def known(state: Machine, box: AbstractValue, what: str, node: ast.AST | None = 
         help=("pass it as an argument of its own",),
     )
     raise NotConstant(error)
+
+
+def pinned_count(state: Machine, box: AbstractValue) -> AbstractValue:
+    """Return the constant that an integer is whose value the unrolling of a recursion pinned."""
+    if not state.unrolled or not isinstance(box, Value) or not isinstance(box.type, Numeric):
+        return box
+    extent = None if box.type.value is None else resolved(box.type.value)
+    return box if extent is None or extent.terms else Constant(extent.constant)
 
 
 def spread_mapping(state: Machine, box: AbstractValue, node: ast.AST) -> dict[str, AbstractValue]:

@@ -105,6 +105,8 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
     root: Any = None
     arguments: dict[str, Any] = field(default_factory=dict)
     routines: dict[Any, Any] = field(default_factory=dict)
+    unrolled: dict[Any, Any] = field(default_factory=dict)
+    handed: set[AbstractValue] = field(default_factory=set)
     inlining: list[Any] = field(default_factory=list)
     in_comprehension: bool = False
     unbound_if: dict[Value, tuple[Atom, bool]] = field(default_factory=dict)
@@ -235,7 +237,9 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
         for frame in self.frames:
             for name, box in frame.env.items():
                 frame.env[name] = mapped(box, change, done)
-        return [(a, b) for a, b in done.values() if a is not b and a is not old]
+        held = [(a, b) for a, b in done.values() if a is not b and a is not old]
+        self.handed.update(b for a, b in ((old, new), *held) if a in self.handed)
+        return held
 
     def reachable(self) -> Iterator[tuple[str, AbstractValue]]:
         """Every name of every frame with its box."""

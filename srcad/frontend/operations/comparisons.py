@@ -20,7 +20,14 @@ from srcad.frontend.domain.values import (
     ListValue,
     TupleValue,
 )
-from srcad.frontend.machine.constants import as_tuple, is_found, is_settled, pinned, truth
+from srcad.frontend.machine.constants import (
+    as_tuple,
+    is_found,
+    is_settled,
+    pinned,
+    pinned_count,
+    truth,
+)
 from srcad.frontend.machine.dispatch import evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
@@ -132,7 +139,7 @@ def compare(
 def _compared_values(
     state: Machine, target: Any, left: AbstractValue, right: AbstractValue
 ) -> AbstractValue:
-    left, right = as_tuple(left), as_tuple(right)
+    left, right = as_tuple(pinned_count(state, left)), as_tuple(pinned_count(state, right))
     if (
         isinstance(left, Constant)
         and isinstance(right, Constant)
@@ -244,6 +251,7 @@ def _membership(
 ) -> AbstractValue:
     if isinstance(container, Holder):
         return outside_containers.has_item(state, container, item, negated=negated)
+    item = _settled_tuple(state, item)
     if isinstance(item, Constant) and is_settled(state, item):
         if isinstance(container, DictValue):
             return Constant((item.value in container.keys) != negated)
@@ -257,3 +265,14 @@ def _membership(
     unknown = isinstance(container, Value) and isinstance(container.type, Opaque)
     result = own or state.contains(container, item, effect=unknown, type=BOOL)
     return negation(state, result) if negated else result
+
+
+def _settled_tuple(state: Machine, box: AbstractValue) -> AbstractValue:
+    """Return the constant that a tuple of settled constants is, ``(2, 1)``; others as they are."""
+    box = pinned_count(state, box)
+    if not isinstance(box, TupleValue) or box.source is not None:
+        return box
+    items = [_settled_tuple(state, item) for item in box.items]
+    if all(isinstance(item, Constant) and is_settled(state, item) for item in items):
+        return Constant(tuple(item.value for item in items if isinstance(item, Constant)))
+    return box

@@ -55,6 +55,7 @@ def write(
     if resizes:
         state.objects.resized.append(old)
     check_container_owner(state, old)
+    _refuse_handed(state, old)
     _refuse_hidden(state, old)
     element = element_of(state, old)
     place = None if element is None or element.inner else _place(state, element)
@@ -79,6 +80,20 @@ def write(
         state.objects.elements[new] = Element(version, index, state.builder.where)
         _make_others_stale(state, new, container, index)
         write(state, container, version, resizes=False)
+
+
+def _refuse_handed(state: Machine, old: AbstractValue) -> None:
+    """Refuse a write of an unrolled recursion into a container of the caller's.
+
+    What the recursion remembers there is there in the next call, without its derivative.
+    """
+    if old in state.handed and any(key in state.unrolled for key, _ in state.inlining):
+        state.refuse(
+            errors.MutationError,
+            "a recursive function writes into a container that is an argument",
+            why="what it remembers there would have no derivative in the next call.",
+            help=("make the container inside the function:  memo = {}",),
+        )
 
 
 def _refuse_resized(state: Machine) -> NoReturn:

@@ -537,7 +537,7 @@ def made_in_a_recursion(x, k):
         g = power(f, n - 1)
         return lambda z: f(g(z))
 
-    return power(np.sin, 3)(x).sum()
+    return power(np.sin, len(x) if k else x[0])(x).sum()
 
 
 def other_functions_from_trip_to_trip(x, k):
