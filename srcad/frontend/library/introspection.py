@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import types
@@ -22,12 +23,12 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.machine.constants import attribute_name, known, raises
-from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_object
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.fields import class_path, has_written
 from srcad.frontend.operations.members import is_own, member
-from srcad.frontend.store.lookup import is_stable
+from srcad.frontend.store.lookup import below, is_stable, value_of_object
 from srcad.frontend.store.runtime_keys import class_of_record
 from srcad.ir.core import Value
 from srcad.types.numeric import BOOL, Numeric
@@ -86,6 +87,38 @@ def _class_of_number(type_: Numeric) -> type | None:
 
 def _python_class(type_: Numeric) -> type | None:
     return {"f": float, "i": int, "b": bool, "c": complex}.get(type_.kind)
+
+
+_DISPATCHING = functools.singledispatch(lambda _: None).__code__  # type: ignore[attr-defined]
+
+
+@means_object
+def dispatched(
+    state: Machine, callee: Constant, args: Args, kwargs: Kwargs
+) -> AbstractValue | None:
+    """Call the function that ``functools.singledispatch`` chooses by the class of an argument."""
+    function = callee.value
+    if getattr(function, "__code__", None) is not _DISPATCHING or not args:
+        return None
+    return apply(state, implementation(state, callee, args[0]), args, kwargs)
+
+
+def implementation(state: Machine, callee: Constant, box: AbstractValue) -> AbstractValue:
+    """Return the function that is registered for the class of an argument."""
+    function, cls = callee.value, class_of(box)
+    if cls is None:
+        state.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot tell which function {function.__name__!r} dispatches to",
+            why="the class of its first argument is known at the call only.",
+            help=("call the function for the class by its name", "or convert it:  float(x)"),
+        )
+    found, registered = function.dispatch(cls), function.registry
+    registry = below(callee.path, ("attr", "registry"))
+    if registry is not None:
+        state.guard(registry, "keys", [*registered])
+    key = next(key for key, one in registered.items() if one is found)
+    return value_of_object(state, found, below(registry, ("item", key)))
 
 
 @means(type)
