@@ -138,9 +138,13 @@ def _compiled(
         if not environment.has_lists:
             raise
         refused = error
-    environment = ShapeEnvironment(items_known=True)
+    known = ShapeEnvironment(items_known=True)
     with suppress(SrcadError):
-        return make(described(environment), environment, arguments)
+        return make(described(known), known, arguments)
+    if environment.spreads:
+        known = ShapeEnvironment(items_known=True, arrays_known=True)
+        with suppress(SrcadError):
+            return make(described(known), known, arguments)
     raise refused
 
 

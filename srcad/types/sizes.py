@@ -150,12 +150,16 @@ class ShapeEnvironment:
     """The assumptions of one compilation, in the order in which they were made.
 
     With `items_known`, lists from outside are described item by item, as tuples are; `has_lists`
-    says that there is a list which that would tell more about.
+    says that there is a list which that would tell more about.  With `arrays_known`, arrays of few
+    entries are looped over entry by entry; `spreads` says that a sequence of unknown length was
+    spread.
     """
 
     assumptions: list[Assumption] = field(default_factory=list)
     items_known: bool = False
     has_lists: bool = False
+    spreads: bool = False
+    arrays_known: bool = False
 
     def assume(self, left: Extent, relation: Relation, right: Extent) -> None:
         """Record an assumption once."""

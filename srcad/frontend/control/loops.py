@@ -39,7 +39,13 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.functions.generators import consume
 from srcad.frontend.functions.lazy_iterables import is_lazy, one_shot, refuse_listing
-from srcad.frontend.machine.constants import of_constant, static_items, truth
+from srcad.frontend.machine.constants import (
+    MOST_ENTRIES,
+    few_entries,
+    of_constant,
+    static_items,
+    truth,
+)
 from srcad.frontend.machine.dispatch import evaluate, executes, iterate
 from srcad.frontend.machine.machine import Machine, fixpoint_seeds
 from srcad.frontend.operations.assignment import assign
@@ -74,6 +80,8 @@ def unrolled_items(state: Machine, box: AbstractValue) -> tuple[AbstractValue, .
         return _unrolled_iterator(state, box)
     if isinstance(box, Constant) and not isinstance(box.value, range):
         return of_constant(state, box)
+    if isinstance(box, Value) and state.environment.arrays_known:
+        return few_entries(state, box)
     return None
 
 
@@ -82,10 +90,12 @@ def _unrolled_iterator(state: Machine, box: IteratorValue) -> tuple[AbstractValu
     if box.kind != "range" and not only_range:
         return static_items(state, box)
     is_rule = state.root is None  # its loops go over arguments, one by one
-    if not state.in_comprehension and not is_rule:
+    arrays_known = state.environment.arrays_known
+    if not state.in_comprehension and not is_rule and not arrays_known:
         return () if _is_empty_range(box) else None
     items = static_items(state, box)
-    return items if items is not None and len(items) <= FEW else None
+    most = MOST_ENTRIES if arrays_known else FEW
+    return items if items is not None and len(items) <= most else None
 
 
 def _is_empty_range(box: IteratorValue) -> bool:

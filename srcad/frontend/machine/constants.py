@@ -261,7 +261,7 @@ def spread(
         box = as_list(state, box)
     items = _items(state, state.box(box) if isinstance(box, Value) else box)
     if items is None:
-        state.environment.has_lists = True
+        state.environment.has_lists = state.environment.spreads = True
         state.refuse(
             errors.UnsupportedSyntaxError,
             "cannot spread a sequence of unknown length",
@@ -324,31 +324,55 @@ def _current_items(state: Machine, value: Any, path: Path) -> tuple[AbstractValu
     return tuple(items)
 
 
+MOST_ENTRIES = 64  # a loop over an array is written out, if what it makes is spread: f(*items)
+
+
+def few_entries(state: Machine, box: Value) -> tuple[AbstractValue, ...] | None:
+    """Return the entries of an array of few entries, where its length is assumed."""
+    if not state.environment.arrays_known or not isinstance(box.type, Numeric):
+        return None
+    count = static_value(box.type.shape[0]) if box.type.shape else None
+    if count is None or count > MOST_ENTRIES:
+        return None
+    return tuple(state.box(state.emit(operator.getitem, box, Const(k))) for k in range(count))
+
+
+def _bound(state: Machine, box: AbstractValue) -> Any:
+    """Return a bound of a range, if it is static."""
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and state.environment.arrays_known:
+        return static_value(box.type.value)
+    return box.value if isinstance(box, Constant) else None
+
+
 def static_items(state: Machine, box: IteratorValue) -> tuple[AbstractValue, ...] | None:
     """Return the items of an iterator over things that are known one by one."""
     if box.kind == "range":
-        bounds = [p.value for p in box.parts if isinstance(p, Constant)]
+        bounds = [_bound(state, p) for p in box.parts]
         if len(bounds) == 3 and all(isinstance(b, int) for b in bounds):
             return tuple(Constant(k) for k in range(*bounds))
         return None
     columns: list[tuple[AbstractValue, ...]] = []
     for part in box.parts:
-        if isinstance(part, TupleValue | ListValue):
-            columns.append(part.items)
-        elif isinstance(part, DictValue):
-            columns.append(tuple(Constant(k) for k in part.keys))
-        elif isinstance(part, IteratorValue):
-            inner = static_items(state, part)
-            if inner is None:
-                return None
-            columns.append(inner)
-        elif isinstance(part, Constant) and (items := of_constant(state, part)) is not None:
-            columns.append(items)
-        else:
+        items = _column(state, part)
+        if items is None:
             return None
+        columns.append(items)
     if box.kind == "reversed":
         return columns[0][::-1]
     return tuple(TupleValue(row) for row in zip(*columns, strict=False))
+
+
+def _column(state: Machine, part: AbstractValue) -> tuple[AbstractValue, ...] | None:
+    """Return the items of what an iterator goes through, if they are known one by one."""
+    if isinstance(part, TupleValue | ListValue):
+        return part.items
+    if isinstance(part, DictValue):
+        return tuple(Constant(k) for k in part.keys)
+    if isinstance(part, IteratorValue):
+        return static_items(state, part)
+    if isinstance(part, Constant):
+        return of_constant(state, part)
+    return few_entries(state, part) if isinstance(part, Value) else None
 
 
 # ------------------------------------------------------------------------------ arguments of calls
