@@ -61,16 +61,19 @@ def sum(y_bar, a, axis=None, dtype=None, *, keepdims=False, initial=None, where=
 
 
 @adjoint(
-    np.nansum,
+    np.nansum, active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
-        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
+        f(m, 0, initial=0.5)],
     kinks=lambda f: [(f([1, math.nan]), [1, 0])],
 )  # fmt: skip
-def nansum(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
+def nansum(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, initial=None, where=None):
     """At nan: 0."""
     numbers = np.logical_not(np.isnan(a))
-    return np.where(taking_part(numbers, where), kept(y_bar, a, axis, keepdims), 0.0)
+    initial_bar = None if initial is None else np.sum(y_bar)
+    bar = np.where(taking_part(numbers, where), kept(y_bar, a, axis, keepdims), 0.0)
+    return bar, initial_bar
 
 
 @linear(

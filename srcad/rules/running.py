@@ -99,16 +99,21 @@ def length(array, axis):
 
 # ------------------------------------------------------------------------ products
 @adjoint(
-    np.prod,
+    np.prod, active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
-        f(m, axis=None, keepdims=True), f(np.array([0, 2.0, 3]))],
+        f(m, axis=None, keepdims=True), f(np.array([0, 2.0, 3])), f(m, initial=0.5),
+        f(m, 1, initial=-1.5, where=where)],
     kinks=lambda f: [(f([0, 2, 3]), [6, 0, 0]), (f([0, 0, 3]), [0, 0, 0])],
 )  # fmt: skip
-def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
+def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, initial=None, where=None):
     """Each entry's partial is the product of the others: never ``y / a``, so zeros are right."""
     factors = conj(a if where is None else np.where(where, a, 1))
+    initial_bar = None
+    if initial is not None:
+        initial_bar = np.sum(y_bar * np.prod(factors, axis, keepdims=keepdims))
+        y_bar = y_bar * conj(initial)
     bar = kept(y_bar, a, axis, keepdims)
     if np.ndim(a) == 1:
         rest = others(factors)
@@ -118,19 +123,23 @@ def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
         rest = np.moveaxis(others(np.moveaxis(factors, axis, -1)), -1, axis)
     else:
         rest = unflattened(others(flattened(factors, axis)), a, axis)
-    return selected(bar * rest, where)
+    return selected(bar * rest, where), initial_bar
 
 
 @adjoint(
-    np.nanprod,
+    np.nanprod, active=("a", "initial"),
     samples=lambda f, m, t, where: [
-        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)), f(m, axis=1, where=where)],
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)), f(m, axis=1, where=where),
+        f(m, 0, initial=0.5)],
     kinks=lambda f: [(f([2, math.nan, 3]), [3, 0, 2])],
 )  # fmt: skip
-def nanprod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
+def nanprod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, initial=None, where=None):
     """At nan: 0."""
     numbers = taking_part(np.logical_not(np.isnan(a)), where)
-    return prod(y_bar, y, np.where(numbers, a, 1.0), axis, keepdims=keepdims, where=numbers)
+    return prod(
+        y_bar, y, np.where(numbers, a, 1.0), axis,
+        keepdims=keepdims, initial=initial, where=numbers,
+    )  # fmt: skip
 
 
 def others(a):

@@ -288,8 +288,13 @@ def nanstd(a_dot, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=
 # ------------------------------------------------------------------------ without nan
 # The tangents of entries that are left out are zero already.
 @tangent_of(np.nansum)
-def nansum(a_dot, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
-    return reduced(a_dot, axis, keepdims)
+def nansum(
+    a_dot, initial_dot, y, a, axis=None, dtype=None, *, keepdims=False, initial=None, where=None
+):
+    dot = None if a_dot is None else reduced(a_dot, axis, keepdims)
+    if initial is None or initial_dot is None:
+        return dot
+    return added(dot, initial_dot if np.ndim(y) == 0 else initial_dot * np.ones_like(y))
 
 
 @tangent_of(np.nanmean)

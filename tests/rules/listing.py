@@ -19,6 +19,7 @@ from srcad.rules.registry import qualified_name, rows
 from srcad.rules.row import Rule
 from srcad.rules.stubs import written
 from srcad.startup.locks import importing
+from tests.rules import keywords
 
 _HEAD = """# Functions that have a rule
 
@@ -33,6 +34,12 @@ the result. A *linear*, *bilinear* (linear in each operand) or *adjoint* rule co
 the other listed parameters may be passed, and parameters that are not listed are refused. The last
 column has the derivatives at special points, such as kinks.
 """
+_KEYWORDS = """## Keywords that rules do not take
+
+Parameters of these functions that their rules do not list, with the reason for each.
+
+| keyword | functions | reason |
+| --- | --- | --- |"""
 _PACKAGE = "srcad.rules"
 _FOLDER = Path(srcad.rules.__file__).parent
 _WIDTH = 118
@@ -48,7 +55,12 @@ def page() -> str:
     lines = [_HEAD]
     for topic in sorted(topics):
         lines += _section(topic, list(topics[topic].values()))
+    lines += [_KEYWORDS, *keywords.table(_differentiated()), ""]
     return "\n".join(lines)
+
+
+def _differentiated() -> list[Rule]:
+    return [row for row in _shipped() if row.function is not None]
 
 
 def _shipped() -> list[Rule]:

@@ -52,7 +52,7 @@ from srcad.frontend.functions.opaque_calls import (
     record_opaque_effects,
     refuse_untracked_alias,
 )
-from srcad.frontend.library import array_writes, caches, getters, random_draws
+from srcad.frontend.library import array_writes, caches, distributions, getters, random_draws
 from srcad.frontend.library.builtins import read_prelude
 from srcad.frontend.library.options import require_known
 from srcad.frontend.library.random_draws import draw_type, is_random
@@ -441,6 +441,7 @@ def _wrapped(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Ab
         rule = registry.lookup(function)
         if rule is not None:  # a rule for the method of one object
             _refuse_complex(state, function, (*args, *kwargs.values()))
+            args, kwargs = distributions.with_shapes_by_position(function, rule, args, kwargs)
             return _ruled(state, function, rule, args, kwargs)
         if random_draws.is_of_module(function):
             module = Constant(np.random, spelling="np.random")

@@ -57,7 +57,8 @@ def _method(name: str) -> Any:
             return apply(state, Constant(method), args[1:], kwargs)
         if rule is None or rule.function is None:
             return None
-        given = _by_position(rule, args[1:], kwargs)
+        renamed = _with_names_of_rule(method, rule, kwargs)
+        given = None if renamed is None else _by_position(rule, args[1:], renamed)
         return None if given is None else apply(state, Constant(method), given, {})
 
     return called
@@ -99,6 +100,32 @@ def _of_frozen(state: Machine, name: str, args: Args, kwargs: Kwargs) -> Abstrac
         else dict(zip(kwds.keys, kwds.items, strict=True))
     )
     return apply(state, attribute(state, dist, name), (*rest, *given), {**more, **kwargs})
+
+
+def with_shapes_by_position(
+    method: Any, rule: Rule, args: Args, kwargs: Kwargs
+) -> tuple[Args, Kwargs]:
+    """Return the arguments of a method, by position if the rule has other names for the shapes."""
+    if kwargs.keys() <= {*rule.parameters, *rule.keywords}:
+        return args, kwargs
+    renamed = _with_names_of_rule(method, rule, kwargs)
+    given = None if renamed is None else _by_position(rule, args, renamed)
+    return (args, kwargs) if given is None else (given, {})
+
+
+def _with_names_of_rule(method: Any, rule: Rule, kwargs: Kwargs) -> Kwargs | None:
+    """Return the keywords with the rule's names for the shapes: ``a`` for ``c`` of `genextreme`.
+
+    None if the distribution has no such keyword.
+    """
+    shapes = getattr(method.__self__, "shapes", None)
+    if not isinstance(shapes, str):
+        return kwargs
+    first = 0 if method.__name__ in _NUMBERS else 1
+    names = dict(zip(shapes.replace(",", " ").split(), rule.parameters[first:], strict=False))
+    if kwargs.keys() & (set(names.values()) - names.keys()):
+        return None
+    return {names.get(key, key): box for key, box in kwargs.items()}
 
 
 def _by_position(rule: Rule, args: Args, kwargs: Kwargs) -> Args | None:

@@ -9,12 +9,15 @@ original.  A call through which no derivative flows runs as it stands.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, TypeVar
 
+import numpy as np
+
 from srcad.frontend.domain.values import AbstractValue, Constant
-from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means_in
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_in
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.reified_closures import reads_active
 
@@ -64,3 +67,39 @@ def nsmallest(
         raise ValueError("heapq.nsmallest of nan is not differentiated: leave nan out before")
     places = sorted(range(len(items)), key=lambda k: keys[k])
     return [items[k] for k in places[: max(n, 0)]]
+
+
+@written_for("numpy", "fromiter")
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1) -> Any:
+    """Return an array of the first items of an iterable, all of them by default."""
+    items = list(iter) if count < 0 else list(itertools.islice(iter, count))
+    if len(items) < count:
+        raise ValueError(
+            f"iterator too short: Expected {count} but iterator had only {len(items)} items."
+        )
+    result = np.array(items, dtype)
+    if result.ndim != 1:
+        raise ValueError("setting an array element with a sequence.")
+    return result
+
+
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1) -> Any:
+    """Return the cross product of vectors along other axes."""
+    product = np.cross(np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1))
+    if np.shape(a)[axisa] == 2 and np.shape(b)[axisb] == 2:
+        return product
+    return np.moveaxis(product, -1, axisc)
+
+
+@means(np.cross)
+def cross_of_axes(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``np.cross(a, b, axisa=0)``; `axis` goes before the other three."""
+    axis = args[5] if len(args) > 5 else kwargs.get("axis", Constant(None))
+    several = len(args) > 2 or bool(kwargs.keys() & {"axisa", "axisb", "axisc"})
+    if not several or not state.is_active(*args, *kwargs.values()):
+        return None
+    kwargs = {name: box for name, box in kwargs.items() if name != "axis"}
+    if isinstance(axis, Constant) and axis.value is None:
+        return apply(state, Constant(cross), args[:5], kwargs)
+    kwargs = {name: box for name, box in kwargs.items() if not name.startswith("axis")}
+    return apply(state, Constant(np.cross), args[:2], {**kwargs, "axis": axis})
