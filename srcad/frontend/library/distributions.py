@@ -106,7 +106,7 @@ def with_shapes_by_position(
     method: Any, rule: Rule, args: Args, kwargs: Kwargs
 ) -> tuple[Args, Kwargs]:
     """Return the arguments of a method, by position if the rule has other names for the shapes."""
-    if kwargs.keys() <= {*rule.parameters, *rule.keywords}:
+    if rule.function is None or kwargs.keys() <= {*rule.parameters, *rule.keywords}:
         return args, kwargs
     renamed = _with_names_of_rule(method, rule, kwargs)
     given = None if renamed is None else _by_position(rule, args, renamed)
