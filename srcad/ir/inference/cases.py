@@ -132,7 +132,8 @@ def agreed(options: Sequence[Case], found: Sequence[Type | None], operands: Iter
 
     What only few of the dtypes or ranks tried lead to says nothing of those that were not tried.
     Which dtypes of a result meet is known if an operand is complex on some path, and if all are
-    real: then for the choices among their dtypes.
+    real, or the result is real for complex ones, too, as that of `np.abs` is: then for the choices
+    among their dtypes.
     """
     result: Type = UNDEFINED
     for type_ in found:
@@ -147,13 +148,22 @@ def agreed(options: Sequence[Case], found: Sequence[Type | None], operands: Iter
     if any(number.has_complex for number in numbers):
         return result
     of_real: Type = UNDEFINED
-    if not any(number.may_be_complex for number in numbers):
+    may_be_complex = any(number.may_be_complex for number in numbers)
+    if not may_be_complex or _is_real_of_complex(options, found):
         pairs = zip(options, found, strict=True)
         tried = frozenset().union(*(number.joined for number in numbers)) & {*_DTYPES}
         for case, type_ in pairs:
             if type_ is not None and case.dtype in (tried or {_FLOAT64}):
                 of_real = join(of_real, type_)
     return _with_joined(result, of_real)
+
+
+def _is_real_of_complex(options: Sequence[Case], found: Sequence[Type | None]) -> bool:
+    """Return True if complex numbers were tried, and the result is real for all of them."""
+    pairs = zip(options, found, strict=True)
+    of_complex = [t for case, t in pairs if t is not None and case.dtype.kind == "c"]
+    numbers = [number for type_ in of_complex for number in numbers_in(type_)]
+    return bool(numbers) and all(number.is_real for number in numbers)
 
 
 def _few(options: Sequence[Case], found: Sequence[Type | None], name: str, enough: int) -> bool:
