@@ -5,14 +5,17 @@ They are used only where types do not decide before the call what they decide at
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from itertools import zip_longest
 from numbers import Number
+from types import FunctionType
 from typing import Any, Literal
 
 import numpy as np
 
 from srcad.errors import (
+    MissingRuleError,
     MutationError,
     NonScalarOutputError,
     RuleError,
@@ -26,6 +29,8 @@ from srcad.errors import (
 from srcad.startup.identifiers import dotted, label
 from srcad.types import objects
 from srcad.types.numeric import ARRAY_CLASSES
+from srcad.types.reading import looked_up
+from srcad.types.sources import is_installed
 
 
 def unbroadcast(g: Any, x: Any) -> Any:
@@ -543,6 +548,80 @@ def check_not_array(value: Any) -> None:
             why="it comes from a call that srcad does not read, and may go by other names, too.",
             help=("take a copy of it first:  y = np.array(y)", "or write it out:  y = y + other"),
         )
+
+
+# Calls of functions without a rule, where no derivative flows through their results.
+
+
+def look(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a function on copies of the arrays, lists and dicts that it is given.
+
+    Raises
+    ------
+    MutationError
+        It has written into one of them.
+    MissingRuleError
+        It is a function of the user's that was unknown at compile time.
+    """
+    if _is_of_user(function):
+        raise MissingRuleError(
+            f"cannot tell at compile time that {label(function)!r} is called here",
+            why="it is known at the call only, and the derivative needs its source.",
+            help=("pass the function as an argument of its own",),
+        )
+    given = _copied(args), _copied(kwargs)
+    result = function(*given[0], **given[1])
+    if not _is_unchanged(given[0], args) or not _is_unchanged(given[1], kwargs):
+        raise MutationError(
+            f"{label(function)!r} has written into an array, list or dict that it was given",
+            why="a value that depends on the differentiated arguments flows into the call, and "
+            "srcad does not read it.",
+            help=("give it a copy, if what it writes is not used:  f(x.copy())",),
+        )
+    return result
+
+
+def look_by_method(holder: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of a number or array as `look` calls a function."""
+    kept = holder.copy(order="K") if isinstance(holder, np.ndarray) else holder
+    result = look(getattr(kept, name), *args, **kwargs)
+    if not _is_unchanged(kept, holder):
+        raise MutationError(
+            f"the method {name!r} has written into its array",
+            why="it depends on the differentiated arguments, and srcad does not read the method.",
+            help=(f"call it on a copy, if what it writes is not used:  x.copy().{name}(...)",),
+        )
+    return result
+
+
+def _is_of_user(function: Any) -> bool:
+    """Return True if a call runs Python of the user's, which may write anything."""
+    if isinstance(function, functools.partial):
+        return _is_of_user(function.func)
+    function = getattr(function, "__func__", function)
+    if not isinstance(function, FunctionType):
+        function = looked_up(type(function), "__call__")
+    return isinstance(function, FunctionType) and not is_installed(function.__code__.co_filename)
+
+
+def _copied(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(map(_copied, value))
+    if type(value) is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    return value.copy(order="K") if type(value) is np.ndarray else value
+
+
+def _is_unchanged(copy: Any, value: Any) -> bool:
+    """Return True if a copy has the items and entries that it was made with."""
+    if type(value) in (list, tuple):
+        return len(copy) == len(value) and all(map(_is_unchanged, copy, value))
+    if type(value) is dict:
+        return [*copy] == [*value] and all(map(_is_unchanged, copy.values(), value.values()))
+    if type(value) is not np.ndarray:
+        return copy is value
+    alike = copy.shape == value.shape and copy.dtype == value.dtype
+    return alike and copy.tobytes() == value.tobytes()
 
 
 # What only looks, and raises: nothing flows through it, and what it returns nobody reads.

@@ -13,6 +13,7 @@ from typing import NoReturn
 import numpy as np
 
 from srcad import errors, runtime
+from srcad.analysis.looks import refuse_uses
 from srcad.arguments.request import Request
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.memory import Origin
@@ -411,6 +412,7 @@ class InnerFunction:
 
     def _function(self, ops: Sequence[Op], results: tuple[Atom, ...]) -> Function:
         block = Block((), tuple(ops), results)
+        refuse_uses(self.state.inactive, block)
         return Function(self.name, tuple(self.params), block, self.state.builder.where)
 
     # -------------------------------------------------------------- written into the outer block

@@ -14,6 +14,7 @@ True
 from __future__ import annotations
 
 import builtins
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -23,6 +24,9 @@ from srcad.startup.identifiers import printable, shown
 
 Step = tuple[Any, ...]
 Path = tuple[Step, ...]
+
+_INSTALLED = ("site-packages", "dist-packages")
+_STANDARD = os.path.dirname(os.__file__)
 
 EACH: Step = ("each",)
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -128,3 +132,8 @@ _STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "default": lambda function, k: function.__defaults__[k],
     "kwdefault": lambda function, name: function.__kwdefaults__[name],
 }
+
+
+def is_installed(file: str) -> bool:
+    """Return True if a file belongs to the standard library or to an installed package."""
+    return file.startswith(_STANDARD) or any(name in file for name in _INSTALLED)

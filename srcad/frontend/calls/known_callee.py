@@ -8,7 +8,7 @@ import operator
 import types
 from contextlib import suppress
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from srcad.frontend.domain.values import (
     Text,
     TupleValue,
 )
+from srcad.frontend.functions import looks
 from srcad.frontend.functions.callees import (
     called_in_place,
     closure_is_active,
@@ -109,13 +110,17 @@ def call_without_rule(
     if not active and left and not writes:
         return _inactive(state, callee, args, kwargs)
     if python and not is_library(function):
-        return called_in_place(state, callee_of(state, function, callee.path), args, kwargs)
+
+        def read() -> AbstractValue:
+            return called_in_place(state, callee_of(state, function, callee.path), args, kwargs)
+
+        return looks.unless_library_refuses(state, callee, args, kwargs, read)
     if dunder_call is not None:
         path = below(callee.path, ("attr", "__call__"), ("attr", "__func__"))
         if path is not None:
             state.guard(path, "code", dunder_call)
         return called_in_place(state, callee_of(state, dunder_call, path), (callee, *args), kwargs)
-    return call_active_without_rule(state, function, args, kwargs)
+    return call_active_without_rule(state, callee, args, kwargs)
 
 
 def _inactive(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
@@ -181,12 +186,18 @@ def opaque_call(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) ->
 
 
 def call_active_without_rule(
-    state: Machine, function: Any, args: Args, kwargs: Kwargs
+    state: Machine, callee: Constant, args: Args, kwargs: Kwargs
 ) -> AbstractValue:
-    """Refuse a function without a rule that carries a derivative."""
+    """Call a function without a rule that a derivative flows into, or refuse it."""
     if only_counts(state, args, kwargs):
-        return opaque_call(state, Constant(function), args, kwargs)
-    return missing_rules.refuse_without_rule(state, function, args, kwargs)
+        return opaque_call(state, callee, args, kwargs)
+    return looks.look(
+        state,
+        callee,
+        args,
+        kwargs,
+        lambda: missing_rules.refuse_without_rule(state, callee.value, args, kwargs),
+    )
 
 
 # How many results a function with a rule of the user's has: its text tells.
@@ -426,9 +437,16 @@ def _made(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstr
 
     made = dispatch.unless_refused(state, make)
     if isinstance(made, errors.SrcadError):
-        if state.is_active(*args, *kwargs.values()):
-            raise made
-        return None
+        if not state.is_active(*args, *kwargs.values()):
+            return None
+        refused = made
+
+        def refuse() -> NoReturn:
+            raise refused
+
+        if is_library(callee.value):
+            return looks.look(state, callee, args, kwargs, refuse)
+        raise made
     return made
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+import numpy as np
+
 from srcad import errors
 from srcad.frontend.branches.choices import by_argument, by_case
 from srcad.frontend.domain.predicates import described_value
@@ -14,6 +18,7 @@ from srcad.frontend.domain.values import (
     Holder,
     MethodValue,
 )
+from srcad.frontend.functions import looks
 from srcad.frontend.functions.callees import only_counts
 from srcad.frontend.functions.opaque_calls import refuse_untracked_alias
 from srcad.frontend.library import array_writes, methods
@@ -60,14 +65,25 @@ def invoke_method(
         return array_writes.shuffle(state, receiver, args, kwargs)
     if isinstance(receiver, Value | Constant):
         found = _as_it_stands(state, receiver, name, args, kwargs)
-        if found is not None:
-            return found
-    return state.refuse(
-        errors.UnsupportedSyntaxError,
-        f"cannot call the method {name!r} of {described_value(receiver)}",
-        why="srcad has no rule for it.",
-        help=("use the NumPy function instead",),
-    )
+    return _unknown(state, receiver, name, args, kwargs) if found is None else found
+
+
+def _unknown(
+    state: Machine, receiver: AbstractValue, name: str, args: Args, kwargs: Kwargs
+) -> AbstractValue:
+    """Call a method of an array that only looks, or refuse a method that is not read."""
+
+    def refuse() -> NoReturn:
+        state.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot call the method {name!r} of {described_value(receiver)}",
+            why="srcad has no rule for it.",
+            help=("use the NumPy function instead",),
+        )
+
+    if isinstance(receiver, Value) and hasattr(np.ndarray, name):
+        return looks.look_by_method(state, receiver, name, args, kwargs, refuse)
+    return refuse()
 
 
 def _as_it_stands(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Sequence
 
 from srcad import errors
@@ -11,6 +10,7 @@ from srcad.frontend.domain.values import UNBOUND, AbstractValue, Frame
 from srcad.ir.core import Arg, Location, Value
 from srcad.ir.inference.builder import Builder
 from srcad.startup.records import dataclass, field
+from srcad.types.sources import is_installed
 
 RETURN_NAME = "%return"
 # The nodes that stand at a place of their own.
@@ -104,6 +104,9 @@ class Inactive:
     block that runs once a call; `kept` is what functions with a cache have returned.  `hit` is
     the outside array that the latest refused write was to, `hits` are those that calls in loops and
     branches write into.
+
+    `unruled` says that a call without a rule was refused that a derivative flows into.  With
+    `looks` such calls run as they stand; `looked` are the refusals, should a derivative flow on.
     """
 
     are_read: bool = False
@@ -118,6 +121,9 @@ class Inactive:
     outermost: Builder | None = None
     hit: Value | None = None
     hits: list[tuple[Value, errors.SrcadError]] = field(default_factory=list)
+    looks: bool = False
+    unruled: bool = False
+    looked: dict[Location | None, errors.SrcadError] = field(default_factory=dict)
 
     @property
     def may_open(self) -> bool:
@@ -126,15 +132,6 @@ class Inactive:
 
 
 # ------------------------------------------------------------------------------ places
-_INSTALLED = ("site-packages", "dist-packages")
-
-
-def is_installed(file: str) -> bool:
-    """Return True if a file belongs to the standard library or to an installed package."""
-    here = file.startswith(os.path.dirname(os.__file__))
-    return here or any(name in file for name in _INSTALLED)
-
-
 def own_frame(frames: Sequence[Frame]) -> tuple[Frame | None, Location | None]:
     """Return the innermost function that is no library's, and its call into the library.
 

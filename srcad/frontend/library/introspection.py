@@ -11,6 +11,7 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.domain.predicates import has_user_protocol
+from srcad.frontend.domain.structure import is_mutable
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
@@ -20,6 +21,7 @@ from srcad.frontend.domain.values import (
     ListValue,
     MethodValue,
     RecordValue,
+    Structure,
     TupleValue,
 )
 from srcad.frontend.machine.constants import attribute_name, known, raises
@@ -159,6 +161,20 @@ def looks_inside(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | 
         "cannot differentiate through a builtin that looks at the program itself",
         why="it reads names or runs text that the compiler cannot see.",
         help=("name the values that it needs",),
+    )
+
+
+@means(id)
+def id_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Refuse the identity of a list, dict or object that is made anew where it is needed."""
+    box = args[0] if args else None
+    if not isinstance(box, Structure) or not is_mutable(box) or box.source is not None:
+        return None
+    return state.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot tell the identity of a list, dict or object that the function has made",
+        why="the derivative makes it where it is needed, so it has no one address.",
+        help=("use a number or a text as the key",),
     )
 
 

@@ -10,7 +10,6 @@ import types
 from typing import Any
 
 from srcad import errors
-from srcad.frontend.domain.frames import is_installed
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, RecordValue
 from srcad.frontend.machine.dispatch import Args, apply
@@ -22,6 +21,7 @@ from srcad.frontend.store.lookup import STABLE_MODULES, is_library
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label
 from srcad.types.numeric import Numeric
+from srcad.types.sources import is_installed
 
 
 def special(

@@ -20,6 +20,8 @@ from srcad.rules.registry import library_for
 from srcad.startup.identifiers import dotted, label, module_of
 from srcad.types.numeric import Numeric
 
+_LONGEST = 60  # characters of a call that a message repeats
+
 # Where a user sees what is refused: the place in his own text, and his words for a callee.
 
 
@@ -65,6 +67,23 @@ def _home(found: Any, name: str) -> str | None:
 
 def _text_of_callee(where: Location | None) -> str | None:
     """Return the text before the brackets of a call, if it is a name with dots."""
+    node = _call_at(where)
+    if node is None:
+        return None
+    inner: ast.AST = node.func
+    while isinstance(inner, ast.Attribute):
+        inner = inner.value
+    return ast.unparse(node.func) if isinstance(inner, ast.Name) else None
+
+
+def _text_of_call(where: Location | None) -> str | None:
+    """Return the text of a call, if it is short."""
+    node = _call_at(where)
+    text = "" if node is None else ast.unparse(node)
+    return text if 0 < len(text) <= _LONGEST else None
+
+
+def _call_at(where: Location | None) -> ast.Call | None:
     if where is None:
         return None
     lines = [linecache.getline(where.file, k) for k in range(where.line, where.end_line + 1)]
@@ -74,12 +93,7 @@ def _text_of_callee(where: Location | None) -> str | None:
         node = ast.parse(text[where.column : len(text) - cut].strip(), mode="eval").body
     except (SyntaxError, ValueError):
         return None
-    if not isinstance(node, ast.Call):
-        return None
-    inner: ast.AST = node.func
-    while isinstance(inner, ast.Attribute):
-        inner = inner.value
-    return ast.unparse(node.func) if isinstance(inner, ast.Name) else None
+    return node if isinstance(node, ast.Call) else None
 
 
 # What does the same by functions that have rules.
@@ -119,7 +133,7 @@ def refuse_without_rule(
                 function, len(args), tuple(kwargs), quantities, method_of_object(state, function)
             ),
             "or, if no derivative is to flow through it, treat it as a constant:  "
-            f"srcad.stop_gradient({dotted(full)}(...))",
+            f"srcad.stop_gradient({_text_of_call(state.builder.where) or f'{dotted(full)}(...)'})",
         ),
     )
 

@@ -1,0 +1,94 @@
+"""Uses of the results of calls without a rule, which run as they stand (`runtime.look`).
+
+No derivative may flow through such a result: where what is made of it reaches a result of the
+function, other than by `stop_gradient`, the function is refused as it would be at the call.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+
+from srcad import runtime
+from srcad.analysis.activity import Facts, activity
+from srcad.analysis.activity_trees import Activity
+from srcad.analysis.arguments import arguments, rule_of
+from srcad.frontend.domain.frames import Inactive
+from srcad.frontend.domain.predicates import is_nondifferentiable
+from srcad.ir import primitives
+from srcad.ir.core import Block, Call, Function, Routine, Value, values_in, walk
+from srcad.ir.traits import is_attribute, is_known_part, is_same
+from srcad.types.numeric import Numeric
+from srcad.types.structures import Opaque, is_text
+
+
+def refuse_uses(inactive: Inactive, block: Block, known: frozenset[Routine] = frozenset()) -> None:
+    """Refuse the first call without a rule whose result reaches a result of a block."""
+    if not inactive.looks:
+        return
+    calls = [op for op in walk(block) if isinstance(op, Call)]
+    for op in filter(_is_look, calls):
+        if _reaches_result(block, [op.result, *_written(calls, op)]):
+            raise inactive.looked[op.where]
+    routines = {op.target for op in calls if isinstance(op.target, Routine)} - known
+    for routine in routines:
+        if routine.function is not None:
+            refuse_uses(inactive, routine.function.block, known | routines)
+
+
+def are_settled(inactive: Inactive) -> bool:
+    """Return True if nothing but `stop_gradient` has used what calls without a rule returned.
+
+    Then it is something else for which a function is refused.
+    """
+    ops = inactive.outermost.ops if inactive.outermost is not None else []
+    calls = [op for op in walk(Block((), tuple(ops), ())) if isinstance(op, Call)]
+    pending = {op.result for op in calls if _is_look(op)}
+    for op in calls:
+        if op.target is primitives.stop or pending.isdisjoint(op.operands):
+            continue
+        if not (is_known_part(op.target) or op.target is operator.getitem):
+            return False
+        pending.add(op.result)
+    return bool(inactive.looked)
+
+
+def _is_look(op: Call) -> bool:
+    return op.target is runtime.look or op.target is runtime.look_by_method
+
+
+def _reaches_result(block: Block, sources: Iterable[Value]) -> bool:
+    function, marked = Function("", (), block), dict[Value, Activity].fromkeys(sources, True)
+    found = activity(function, marked, [True] * len(block.results), told=_flow)
+    return any(found.of(atom) is not False for atom in block.results)
+
+
+def _flow(op: Call, facts: Facts) -> Activity | None:
+    """Return True if the result of a call may hold numbers that are made of a marked value."""
+    if op.target is primitives.stop:
+        return False
+    if _is_look(op):
+        return facts.varied.get(op.result, False)
+    if rule_of(op.target) is not None and not is_nondifferentiable(op.target, op.operands):
+        return None
+    type_ = op.result.type
+    counts = isinstance(type_, Numeric) and type_.kind in "biu"
+    if counts or is_text(type_) or is_nondifferentiable(op.target, op.operands):
+        return False
+    return any(facts.of(arg) is not False for arg in arguments(op).values())
+
+
+def _written(calls: Iterable[Call], look_: Call) -> list[Value]:
+    """Return the objects that a call may write into: files, tables, and what they belong to."""
+    made = {op.result: op for op in calls}
+    found: list[Value] = []
+    pending = [v for arg in arguments(look_).values() for v in values_in(arg)]
+    while pending:
+        value = pending.pop()
+        if not isinstance(value.type, Opaque) or is_text(value.type) or value in found:
+            continue
+        found.append(value)
+        op = made.get(value)
+        if op is not None and (is_attribute(op.target) or is_same(op.target) or op.effect):
+            pending += [v for arg in arguments(op).values() for v in values_in(arg)]
+    return found

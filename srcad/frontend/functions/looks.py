@@ -1,0 +1,120 @@
+"""Calls of functions without a rule, through whose results no derivative flows.
+
+``np.save(file, y)`` only looks at `y`, and ``srcad.stop_gradient(find_peaks(y))`` is a constant.
+Such a call runs as it stands, on copies of what it is given (`runtime.look`).  What it returns is
+a constant from then on; `analysis.looks` tells whether a derivative would have flowed through it.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+from srcad import errors, runtime
+from srcad.frontend.domain.structure import components
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Constant,
+    DictValue,
+    Holder,
+    ListValue,
+    SliceValue,
+    TupleValue,
+)
+from srcad.frontend.machine.dispatch import Args, Kwargs, unless_refused
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store.lookup import is_library
+from srcad.frontend.store.stopped import constant_of
+from srcad.ir.core import Const, Value
+from srcad.types.sources import is_installed
+from srcad.types.structures import OPAQUE
+
+_HELD = (Value, Constant, TupleValue, ListValue, DictValue, SliceValue, Holder)
+Refusal = Callable[[], AbstractValue]
+
+
+def look(
+    state: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs, refuse: Refusal
+) -> AbstractValue:
+    """Call a function of which no derivative is known, or refuse that by `refuse`."""
+    if not _is_possible(state, (*args, *kwargs.values())):
+        return refuse()
+    _note_refusal(state, refuse)
+    return _emitted(state, runtime.look, (_callable(state, callee), *args), kwargs)
+
+
+def look_by_method(
+    state: Machine, holder: Value, name: str, args: Args, kwargs: Kwargs, refuse: Refusal
+) -> AbstractValue:
+    """Call a method of a number or array, or refuse that by `refuse`."""
+    if not _is_possible(state, (*args, *kwargs.values())):
+        return refuse()
+    _note_refusal(state, refuse)
+    return _emitted(state, runtime.look_by_method, (holder, Constant(name), *args), kwargs)
+
+
+def unless_library_refuses(
+    state: Machine, callee: Constant, args: Args, kwargs: Kwargs, read: Callable[[], AbstractValue]
+) -> AbstractValue:
+    """Read a function of an installed library; where that is refused, call it as it stands."""
+    function = callee.value
+    file = function.__code__.co_filename if isinstance(function, types.FunctionType) else ""
+    around = state.frame.file
+    if not state.inactive.looks or not is_installed(file) or is_installed(around):
+        return read()
+    found = unless_refused(state, read)
+    if not isinstance(found, errors.SrcadError):
+        return found
+    refused = found
+
+    def refuse() -> NoReturn:
+        raise refused
+
+    return look(state, callee, args, kwargs, refuse)
+
+
+def _is_possible(state: Machine, given: Iterable[AbstractValue]) -> bool:
+    """Return True if a call may run as it stands; noted where that was not tried yet.
+
+    An object of a class of the user's may be written into, unseen.
+    """
+    if state.frame.trusted:
+        return False
+    state.inactive.unruled = True
+    return state.inactive.looks and all(map(_can_be_copied, given))
+
+
+def _can_be_copied(box: AbstractValue) -> bool:
+    return isinstance(box, _HELD) and all(map(_can_be_copied, components(box)))
+
+
+def _callable(state: Machine, callee: AbstractValue) -> AbstractValue | Const:
+    """Return what is called, as `opaque_calls` does."""
+    if not isinstance(callee, Constant):
+        return callee
+    function = callee.value
+    if isinstance(function, types.FunctionType) and not function.__closure__:
+        state.guard(callee.path, "is", function)
+    elif callee.path is not None and not isinstance(function, type):
+        return callee
+    return Const(function)
+
+
+def _note_refusal(state: Machine, refuse: Refusal) -> None:
+    try:
+        refuse()
+    except errors.SrcadError as error:
+        state.inactive.looked.setdefault(state.builder.where, error)
+
+
+def _emitted(
+    state: Machine, target: Any, args: tuple[AbstractValue | Const, ...], kwargs: Kwargs
+) -> AbstractValue:
+    given = [a if isinstance(a, Const) else constant_of(state, a) for a in args]
+    stopped = {name: constant_of(state, box) for name, box in kwargs.items()}
+    result = state.emit(target, *given, kwargs=stopped, effect=True, type=OPAQUE)
+    first = args[0]
+    if isinstance(first, Const) and is_library(first.value):
+        state.inactive.unknown.discard(result)
+    return state.box(result)
