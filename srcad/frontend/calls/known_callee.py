@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import operator
 import types
@@ -70,6 +71,7 @@ from srcad.frontend.machine.dispatch import (
 )
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import construction, containers
+from srcad.frontend.operations.members import is_decorated_function
 from srcad.frontend.operations.special_methods import of_call
 from srcad.frontend.outside.places import is_active
 from srcad.frontend.prelude import builtins as prelude
@@ -115,6 +117,12 @@ def call_without_rule(
             return called_in_place(state, callee_of(state, function, callee.path), args, kwargs)
 
         return looks.unless_library_refuses(state, callee, args, kwargs, read)
+    decorated = inspect.getattr_static(type(function), "__call__", None)
+    if is_decorated_function(decorated):
+        method = value_of_object(
+            state, decorated, below(callee.path, ("attr", "__class__"), ("attr", "__call__"))
+        )
+        return apply(state, method, (callee, *args), kwargs)
     if dunder_call is not None:
         path = below(callee.path, ("attr", "__call__"), ("attr", "__func__"))
         if path is not None:

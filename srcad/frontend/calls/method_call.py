@@ -54,6 +54,8 @@ def invoke_method(
         inner = (
             attribute(state, receiver.function, name) if isinstance(receiver, BoundValue) else None
         )
+        if isinstance(inner, Constant) and hasattr(type(inner.value), "__srcad_of__"):
+            _refuse_derivative_of_method(state, name)
         if inner is not None:
             return apply(state, inner, args, kwargs)
     if isinstance(receiver, Holder):
@@ -66,6 +68,16 @@ def invoke_method(
     if isinstance(receiver, Value | Constant):
         found = _as_it_stands(state, receiver, name, args, kwargs)
     return _unknown(state, receiver, name, args, kwargs) if found is None else found
+
+
+def _refuse_derivative_of_method(state: Machine, name: str) -> NoReturn:
+    """Refuse ``spring.energy.grad(x)`` of an object that is made or differentiated here."""
+    state.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot read the attribute {name!r} of a method of this object",
+        why="the object is made here, or differentiated by.",
+        help=(f"make the derivative here:  srcad.{name}(self.method)(x)",),
+    )
 
 
 def _unknown(

@@ -96,7 +96,7 @@ def _callable(state: Machine, callee: AbstractValue) -> AbstractValue | Const:
     function = callee.value
     if isinstance(function, types.FunctionType) and not function.__closure__:
         state.guard(callee.path, "is", function)
-    elif callee.path is not None and not isinstance(function, type):
+    elif callee.path and not isinstance(function, type):
         return callee
     return Const(function)
 

@@ -72,7 +72,8 @@ def member(state: Machine, box: AbstractValue, found: Any, path: Path | None) ->
     if isinstance(found, types.FunctionType):
         function = value_of_object(state, found, path)
         return function if is_class else BoundValue(function, (box,))
-    if isinstance(found, _lru_cache_wrapper) and not is_class:
+    binds = isinstance(found, _lru_cache_wrapper) or is_decorated_function(found)
+    if binds and not is_class:
         return BoundValue(value_of_object(state, found, path), (box,))
     if isinstance(found, cached_property):
         return _computed_once(state, box, found, path)
@@ -88,6 +89,13 @@ def member(state: Machine, box: AbstractValue, found: Any, path: Path | None) ->
             value_of_object(state, found.__func__, here), (Constant(*_class_of(state, box)),)
         )
     return value_of_object(state, found, path)
+
+
+def is_decorated_function(found: Any) -> bool:
+    """Return True for a function under a decorator of srcad, which binds to objects as it does."""
+    cls = type(found)
+    calls = hasattr(cls, "__srcad_called__") or hasattr(cls, "__srcad_primal__")
+    return calls and hasattr(cls, "__get__") and isinstance(found.__wrapped__, types.FunctionType)
 
 
 def _computed_once(

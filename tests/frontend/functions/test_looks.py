@@ -246,7 +246,8 @@ def test_stopped_numbers_of_call_without_rule_are_constant(constant):
 
 
 def test_remedy_of_missing_rule_works_when_pasted(tmp_path):
-    text = "import numpy as np, srcad\ndef f(x):\n    h = x * x\n    c = {}\n    return np.sum(c * x)\n"
+    text = "import numpy as np, srcad\ndef f(x):\n    h = x * x\n    c = {}\n"
+    text += "    return np.sum(c * x)\n"
 
     def made(call):
         file = tmp_path / f"model{len(call)}.py"
