@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Collection
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,7 @@ def _address(target: Any) -> tuple[list[str], str]:
     """The module to import, if any, and how the function is written then."""
     name, module = label(target), module_of(target)
     if module in ("builtins", "__main__"):
-        return [], dotted(name)
+        return [], dotted(_name_in_class(target))
     holder = _holder(target, module)
     if holder is not None:
         imported, spelled = _address(holder)
@@ -127,9 +128,16 @@ def _address(target: Any) -> tuple[list[str], str]:
         and getattr(loaded, "__dict__", {}).get(name) is target
     ]
     if not homes:
-        return [], dotted(name)
+        return [], dotted(_name_in_class(target))
     home = min(homes, key=lambda path: (path.count("."), len(path)))
     return [home], dotted(f"{home}.{name}")
+
+
+def _name_in_class(target: Any) -> str:
+    """The name of a function of Python, that of a method behind its class."""
+    if not isinstance(target, FunctionType):
+        return label(target)
+    return plain(target.__qualname__).rpartition("<locals>.")[2]
 
 
 def _holder(target: Any, module: str) -> Any:

@@ -44,6 +44,7 @@ from srcad.passes.simplify import simplify
 from srcad.startup.records import replace
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.helpers import with_helpers_inlined
 from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.routines import (
     copy_hollow,
@@ -132,6 +133,7 @@ def _pushed(
     varied = dict(zip(function.params, pattern, strict=True))
     wanted = [fully_active(atom_type(a)) if k in tangents else False for k, a in enumerate(results)]
     refuse_texts(function, varied, wanted)
+    function = with_helpers_inlined(function, varied, wanted, inline)
     facts = activity(function, varied, wanted)
     sweep = Sweep(
         facts,

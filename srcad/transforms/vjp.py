@@ -21,6 +21,7 @@ from srcad.transforms import checkpoints
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.gradients import gradient, gradient_leaves
+from srcad.transforms.helpers import with_helpers_inlined
 from srcad.transforms.mirror import Mirrors, with_old_reads, worth_mirroring
 from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.residuals import close
@@ -84,6 +85,7 @@ def vjp(
         return y_n, x_bar
     """
     function = hoisted(reversible(function), wrt)
+    function = _with_helpers(function, wrt, inline, has_aux=has_aux)
     made = _swept(function, wrt, inline, seed, None, has_aux=has_aux)
     mirrors = worth_mirroring(function, made.function)
     if mirrors is not None:
@@ -97,6 +99,15 @@ def vjp(
     gradients = {param: gradient(scope, param, found) for param in dict.fromkeys(params)}
     results = (y, *(gradients[p] for p in params))
     return _with_fewer_stores(simplify(replace(derived, block=scope.builder.finish(*results))))
+
+
+def _with_helpers(
+    function: Function, wrt: Sequence[int], inline: Inline, *, has_aux: bool
+) -> Function:
+    """Return the function with the helpers of rules in place that a derivative flows through."""
+    varied = {function.params[k]: fully_active(function.params[k].type) for k in wrt}
+    wanted = wanted_part(atom_type(function.block.results[0]), has_aux=has_aux)
+    return with_helpers_inlined(function, varied, [wanted], inline)
 
 
 @dataclass(frozen=True, eq=False)
