@@ -621,7 +621,7 @@ def _is_unchanged(copy: Any, value: Any) -> bool:
     if type(value) is not np.ndarray:
         return copy is value
     alike = copy.shape == value.shape and copy.dtype == value.dtype
-    return alike and copy.tobytes() == value.tobytes()
+    return bool(alike and copy.tobytes() == value.tobytes())
 
 
 # What only looks, and raises: nothing flows through it, and what it returns nobody reads.

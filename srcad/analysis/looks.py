@@ -58,7 +58,8 @@ def _is_look(op: Call) -> bool:
 
 
 def _reaches_result(block: Block, sources: Iterable[Value]) -> bool:
-    function, marked = Function("", (), block), dict[Value, Activity].fromkeys(sources, True)
+    function = Function("", (), block)
+    marked: dict[Value, Activity] = dict.fromkeys(sources, True)
     found = activity(function, marked, [True] * len(block.results), told=_flow)
     return any(found.of(atom) is not False for atom in block.results)
 
