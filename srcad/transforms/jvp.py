@@ -44,7 +44,7 @@ from srcad.passes.simplify import simplify
 from srcad.startup.records import replace
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import ReverseScope
-from srcad.transforms.helpers import with_helpers_inlined
+from srcad.transforms.functions_of_rules import with_helpers_inlined
 from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.routines import (
     copy_hollow,

@@ -20,8 +20,8 @@ from srcad.startup.records import changed, dataclass, replace
 from srcad.transforms import checkpoints
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.functions_of_rules import with_helpers_inlined
 from srcad.transforms.gradients import gradient, gradient_leaves
-from srcad.transforms.helpers import with_helpers_inlined
 from srcad.transforms.mirror import Mirrors, with_old_reads, worth_mirroring
 from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.residuals import close
