@@ -17,9 +17,9 @@ from srcad.frontend.domain.frames import Inactive
 from srcad.frontend.domain.predicates import is_nondifferentiable
 from srcad.ir import primitives
 from srcad.ir.core import Block, Call, Function, Routine, Value, values_in, walk
-from srcad.ir.traits import is_attribute, is_known_part, is_same
+from srcad.ir.traits import is_known_part
 from srcad.types.numeric import Numeric
-from srcad.types.structures import Opaque, is_text
+from srcad.types.structures import ListOf, Opaque, TupleOf, Type, is_text
 
 
 def refuse_uses(inactive: Inactive, block: Block, known: frozenset[Routine] = frozenset()) -> None:
@@ -80,16 +80,38 @@ def _flow(op: Call, facts: Facts) -> Activity | None:
 
 
 def _written(calls: Iterable[Call], look_: Call) -> list[Value]:
-    """Return the objects that a call may write into: files, tables, and what they belong to."""
+    """Return the objects that a call may write into: files, tables, and what they belong to.
+
+    Where one comes out of a loop or a branch, it may belong to any object of the function.
+    """
     made = {op.result: op for op in calls}
     found: list[Value] = []
-    pending = [v for arg in arguments(look_).values() for v in values_in(arg)]
+    pending = _objects([look_])
     while pending:
         value = pending.pop()
-        if not isinstance(value.type, Opaque) or is_text(value.type) or value in found:
+        if value in found:
             continue
         found.append(value)
         op = made.get(value)
-        if op is not None and (is_attribute(op.target) or is_same(op.target) or op.effect):
-            pending += [v for arg in arguments(op).values() for v in values_in(arg)]
+        pending += _objects(calls if op is None else [op])
     return found
+
+
+def _objects(calls: Iterable[Call]) -> list[Value]:
+    """Return the operands of calls that are, or may hold, objects that can be written into."""
+    operands = (v for op in calls for arg in arguments(op).values() for v in values_in(arg))
+    return [v for v in operands if _may_hold_objects(v.type)]
+
+
+def _may_hold_objects(type_: Type) -> bool:
+    """Return True unless a value is made of numbers, arrays of numbers and texts alone."""
+    match type_:
+        case Opaque():
+            return not is_text(type_)
+        case ListOf(item):
+            return _may_hold_objects(item)
+        case TupleOf(items):
+            return any(map(_may_hold_objects, items))
+        case Numeric():
+            return type_.kind == "O"
+    return False
