@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,12 +23,12 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.library_operations import is_elementwise
-from srcad.rules.registry import declared_result, lookup
+from srcad.ir.traits import law_of_operator
+from srcad.rules.registry import declared_result, lookup, row_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import Opaque, Type, numbers_in
 
 # What is asked of complex numbers only: the operand is one, or may be one.
-_PARTS = (np.imag, np.angle)
 
 
 def may_be_complex(function: Function, facts: Facts | None = None) -> bool:
@@ -62,19 +61,12 @@ def may_be_complex(function: Function, facts: Facts | None = None) -> bool:
             called = op.target.function if isinstance(op.target, Routine) else None
             if called is not None and called is not function and _is_complex_inside(called):
                 return True
-            if any(op.target is f for f in _PARTS) and not _is_known(op.args[0]):
+            if row_of(op.target).of_real == "zero" and not _is_known(op.args[0]):
                 return True
     return False
 
 
-_ARITHMETIC = (
-    operator.add,
-    operator.sub,
-    operator.mul,
-    operator.truediv,
-    operator.neg,
-    operator.pos,
-)
+_ARITHMETIC = ("sum", "difference", "product", "quotient", "negative", "positive")
 
 
 def is_real_number(function: Function, atom: Atom) -> bool:
@@ -136,7 +128,7 @@ def _may_be_flag(function: Function, atom: Atom) -> bool:
 
 
 def _makes_no_flags(target: Any) -> bool:
-    if any(target is f for f in _ARITHMETIC):
+    if law_of_operator(target) in _ARITHMETIC:
         return True
     rule = lookup(target) if is_elementwise(target) else None
     return rule is not None and rule.kind == "derivative"

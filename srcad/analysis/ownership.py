@@ -48,7 +48,7 @@ from srcad.ir.memory import (
     values_kept_outside,
 )
 from srcad.ir.operations import Classes, NewVersion, memory_effect
-from srcad.ir.traits import depends_on_shape_only, is_known_part, is_store
+from srcad.ir.traits import depends_on_shape_only, is_known_part, is_store, law_of_operator
 from srcad.runtime import deep_copy
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric, same_dtype
@@ -325,7 +325,6 @@ def _kept_copy(saved: Value, kept: Value, loop: Loop) -> Call:
 # Which stores could write in place, and what speaks against it.
 
 _NONES = (Const(None), Const(None))
-_ACCUMULATE = frozenset({operator.add, operator.sub})
 
 
 # ------------------------------------------------------------------------------- candidates
@@ -345,7 +344,9 @@ def candidates(function: Function) -> Iterator[Call]:
 def _accumulates(op: Call, accumulators: set[Value]) -> bool:
     """``x_bar = x_bar + g`` for a carried array of the same shape and dtype as the sum."""
     first = op.args[0]
-    if op.target not in _ACCUMULATE or op.half == "primal" or first not in accumulators:
+    if op.half == "primal" or first not in accumulators:
+        return False
+    if law_of_operator(op.target) not in ("sum", "difference"):
         return False
     if not isinstance(first, Value) or first.hint is None or first.hint != op.result.hint:
         return False

@@ -32,6 +32,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
+from srcad.rules.registry import row_of
 from srcad.startup.records import dataclass, replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one
@@ -67,7 +68,7 @@ def cancelled(function: Function, active: Active) -> frozenset[Value]:
     found = set()
     for block in blocks:
         for k, op in enumerate(block.ops):
-            if isinstance(op, Call) and any(op.target is one for one in EXTREMES):
+            if isinstance(op, Call) and _is_extreme(op.target):
                 extreme = op.result
                 if active(extreme) is not False and _cancels(extreme, block, k + 1, active):
                     found.add(extreme)
@@ -262,8 +263,12 @@ def _indexed(op: Call, a: Moved | None) -> Moved | None:
     return replace(a, axes=(*axes, *rest))
 
 
+def _is_extreme(target: Any) -> bool:
+    row = row_of(target)
+    return row.law == "extreme" and row.entries == "reduced"
+
+
 _WHOLE = Display("slice", (Const(None), Const(None), Const(None)))
-EXTREMES = (np.max, np.amax, np.min, np.amin, np.nanmax, np.nanmin)
 _STEPS: dict[Any, tuple[Callable[..., Moved | None], int]] = {
     **dict.fromkeys((operator.add, np.add), (_add, 2)),
     **dict.fromkeys((operator.sub, np.subtract), (_subtract, 2)),
@@ -273,7 +278,7 @@ _STEPS: dict[Any, tuple[Callable[..., Moved | None], int]] = {
     **dict.fromkeys((np.exp, math.exp), (_exp, 1)),
     **dict.fromkeys((np.log, math.log), (_log, 1)),
     **dict.fromkeys((float, np.copy, np.astype), (_same, 1)),
-    **dict.fromkeys(EXTREMES, (_extreme, 1)),
+    **dict.fromkeys((np.max, np.amax, np.min, np.amin, np.nanmax, np.nanmin), (_extreme, 1)),
     np.sum: (_sum, 1),
     operator.getitem: (_indexed, 1),
 }

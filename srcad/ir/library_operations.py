@@ -6,7 +6,6 @@ stands here.
 
 from __future__ import annotations
 
-import builtins
 import operator
 import sys
 import types
@@ -40,19 +39,6 @@ def _rows(row: Operation, *targets: Any) -> None:
 
 
 # ------------------------------------------------------------------------ entry by entry
-ELEMENTWISE_OPERATORS = frozenset(
-    {
-        operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
-        operator.mod, operator.pow, operator.neg, operator.pos, operator.abs, operator.invert,
-        operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift,
-        operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
-        builtins.abs, np.where, np.clip, np.nan_to_num, np.sinc, np.real, np.imag, np.angle,
-        np.isclose, np.round, np.around, np.i0, runtime.logistic, runtime.zero_at_pole,
-        runtime.zero_if_still,
-    }
-)  # fmt: skip
-
-
 def is_ufunc_of_library(target: np.ufunc) -> bool:
     """Return True if a ufunc is one of NumPy's or SciPy's own, not one that a user has made."""
     name = target.__name__
@@ -65,13 +51,10 @@ def is_elementwise(target: object) -> bool:
     """Return True if a function acts entry by entry, with broadcasting."""
     if isinstance(target, np.ufunc):
         return target.signature is None and is_ufunc_of_library(target)
-    if isinstance(target, types.MethodType):
-        rule = registry.lookup(target)
-        return rule is not None and rule.kind == "derivative"
-    try:
-        return target in ELEMENTWISE_OPERATORS
-    except TypeError:
-        return False
+    row = registry.row_of(target)
+    return row.entries == "each" or (
+        isinstance(target, types.MethodType) and row.kind == "derivative"
+    )
 
 
 # -------------------------------------------------------------------------------- arithmetic

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from srcad.ir.core import CHECKPOINT, Arg, Call, If, Op
+from srcad.ir.memory import module_of
 from srcad.ir.operations import (
     Builds,
     Fresh,
@@ -19,6 +20,7 @@ from srcad.ir.operations import (
     operation_of,
 )
 from srcad.rules import registry as table
+from srcad.rules.row import Law
 
 
 def is_store(target: Any, of: Literal["array", "list"] | None = None) -> bool:
@@ -215,3 +217,19 @@ def returns_fresh_object(target: Any) -> bool:
     """Return True if two equal calls stay two: what they make may be written into later."""
     memory = memory_effect(target)
     return isinstance(memory, Fresh | NewVersion) or (isinstance(memory, Builds) and memory.is_open)
+
+
+# ------------------------------------------------------------------------ facts of the row
+def law_of(target: Any) -> Law:
+    """Return the law of a function: of `np.multiply` and ``operator.mul`` it is ``product``."""
+    return table.row_of(target).law
+
+
+def compares(target: Any) -> bool:
+    """Return True for a comparison of two operands."""
+    return table.row_of(target).answers in ("order", "equality")
+
+
+def law_of_operator(target: Any) -> Law:
+    """Return the law of one of Python's operators; of other functions none."""
+    return table.row_of(target).law if module_of(target) == "_operator" else ""

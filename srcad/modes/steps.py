@@ -7,14 +7,11 @@ through them carries no derivative.  The zero is right, and seldom what was mean
 from __future__ import annotations
 
 import builtins
-import operator
 import warnings
 import weakref
 from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import Any
-
-import numpy as np
 
 from srcad import runtime
 from srcad.analysis.activity import activity
@@ -43,7 +40,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.text import target_name
-from srcad.ir.traits import built_parts, is_builder, is_stop, never_returns
+from srcad.ir.traits import built_parts, compares, is_builder, is_stop, never_returns
 from srcad.transforms.vjp import wanted_part
 
 _TEXT = frozenset({str, repr, format, builtins.ascii})
@@ -51,10 +48,6 @@ _ASKS = frozenset(
     {"shape", "size", "ndim", "len", "isinstance", "issubclass", "callable", "hasattr", "id",
      "hash", "type", "isscalar", "zeros_like", "ones_like", "empty_like", "full_like", "is_",
      "is_not", "iscomplexobj", "isrealobj", "result_type"}
-)  # fmt: skip
-_COMPARISONS = (
-    operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, np.less,
-    np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal,
 )  # fmt: skip
 _ENDS = (runtime.check_real_scalar, runtime.check_distinct_objects)
 _told: weakref.WeakKeyDictionary[CodeType, set[str]] = weakref.WeakKeyDictionary()
@@ -116,9 +109,7 @@ def _only_steps(function: Function, param: Value, *, has_aux: bool) -> list[Call
 
 def _spelled(steps: Sequence[Call]) -> str:
     """Return the kinds of steps, each once: ``comparisons and 'int'``."""
-    names = [
-        "comparisons" if op.target in _COMPARISONS else repr(target_name(op.target)) for op in steps
-    ]
+    names = ["comparisons" if compares(op.target) else repr(target_name(op.target)) for op in steps]
     *first, last = dict.fromkeys(names)
     return f"{', '.join(first)} and {last}" if first else last
 

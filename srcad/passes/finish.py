@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
 
@@ -30,7 +29,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import Builder
 from srcad.ir.substitute import substituted_block
-from srcad.ir.traits import is_marker
+from srcad.ir.traits import is_marker, law_of
 from srcad.ir.verify import verify
 from srcad.passes.dce import dce
 from srcad.passes.dead_zero_stores import without_dead_zero_stores
@@ -48,10 +47,7 @@ from srcad.types.numeric import Numeric
 # result has the same bits.
 
 
-_TARGETS = frozenset(
-    {operator.add, operator.sub, operator.mul, operator.truediv, np.add, np.subtract, np.multiply,
-     np.divide}
-)  # fmt: skip
+_CONVERTING = ("sum", "difference", "product", "quotient")
 _EXACT = 2**53  # integers up to here are floats as they are
 
 
@@ -82,7 +78,7 @@ def _block(block: Block) -> Block:
 
 
 def _call(op: Call) -> Call:
-    if op.half != "reverse" or op.kwargs or len(op.args) != 2 or op.target not in _TARGETS:
+    if op.half != "reverse" or op.kwargs or law_of(op.target) not in _CONVERTING:
         return op
     first, second = op.args
     if _is_whole(first) and _is_float(second):

@@ -23,7 +23,6 @@ reverse sweep has one value to read instead of one per iteration.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,6 +45,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.raising import fails_for_values, may_raise
 from srcad.ir.memory import has_storage, makes_fresh
+from srcad.ir.traits import law_of_operator
 from srcad.passes.purity import is_mergeable
 from srcad.startup.records import changed, dataclass, field, replace
 from srcad.types.numeric import Numeric
@@ -54,7 +54,7 @@ from srcad.types.sizes import resolved
 # They have a result for every number, inf and nan too, and say nothing of it.
 _QUIET = frozenset({np.tanh, np.arctan, np.arcsinh, np.cbrt})
 _SMALL = 1e100  # squares of such numbers are finite
-_TRIED = (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow)
+_TRIED = ("sum", "difference", "product", "quotient", "negative", "power")
 
 
 @dataclass(eq=False)
@@ -135,7 +135,7 @@ class _Hoist:
 
     def _is_tried(self, op: Call) -> bool:
         """Return True if a call of literals makes a finite number; it is called to see."""
-        if not isinstance(op.target, np.ufunc) and op.target not in _TRIED:
+        if not isinstance(op.target, np.ufunc) and law_of_operator(op.target) not in _TRIED:
             return False
         values: list[Any] = [
             a.value if isinstance(a, Const) else self.known[a]

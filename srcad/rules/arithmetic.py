@@ -12,17 +12,21 @@ from srcad.rules.row import NO_PARTIAL, Result
 from srcad.runtime import logistic, sign, unbroadcast, zero_at_pole, zero_if_still
 
 
-@derivative(operator.add, np.add, samples=(-2, 2))
+@derivative(operator.add, np.add, entries="each", law="sum", nan="stays", samples=(-2, 2))
 def add(a, b):
     return 1, 1
 
 
-@derivative(operator.sub, np.subtract, samples=(-2, 2))
+@derivative(
+    operator.sub, np.subtract, entries="each", law="difference", nan="stays", samples=(-2, 2)
+)
 def subtract(a, b):
     return 1, -1
 
 
-@derivative(operator.mul, np.multiply, safe=1.0, samples=(-2, 2))
+@derivative(
+    operator.mul, np.multiply, entries="each", law="product", nan="stays", safe=1.0, samples=(-2, 2)
+)
 def multiply(a, b):
     return b, a
 
@@ -30,6 +34,9 @@ def multiply(a, b):
 @derivative(
     operator.truediv,
     np.divide,
+    entries="each",
+    law="quotient",
+    nan="stays",
     safe=1.0,
     samples=(0.5, 2),
     kinks={(1, 0): (math.inf, -math.inf), (0, 0): (math.inf, math.nan)},
@@ -39,17 +46,24 @@ def divide(a, b, *, y):
     return 1 / b, -y / b
 
 
-@derivative(operator.neg, samples=(-2, 2))
+@derivative(operator.neg, entries="each", law="negative", nan="stays", samples=(-2, 2))
 def negative(a):
     return -1
 
 
-@derivative(operator.pos, samples=(-2, 2))
+@derivative(operator.pos, entries="each", law="positive", nan="stays", samples=(-2, 2))
 def positive(a):
     return 1
 
 
-@derivative(operator.abs, math.fabs, samples=(-2, -0.2), kinks={0: 0, math.nan: math.nan})
+@derivative(
+    operator.abs,
+    math.fabs,
+    entries="each",
+    nan="stays",
+    samples=(-2, -0.2),
+    kinks={0: 0, math.nan: math.nan},
+)
 def absolute(x, *, y):
     """For complex numbers ``d|x| = Re(conj(x) / |x| * dx)``."""
     if may_be_complex(x):
@@ -66,7 +80,7 @@ def is_small(a):
 
 
 @derivative(
-    operator.pow, np.power, np.float_power, safe=1.0,
+    operator.pow, np.power, np.float_power, entries="each", law="power", safe=1.0,
     samples=lambda f, m, near, array: [
         f(near(0.4, 2, 4), near(0.4, 2, 3, 4)), f(near(0.4, 2, 3, 1), 1.7), f(m + 3, 3),
         f(m, 2), f(m + 3, -1), f(1.7, 2.3)],
@@ -95,13 +109,21 @@ def complex_power(a, b, y):
     return b * a ** (b - (b != 0)), y * log_a
 
 
-@derivative(operator.mod, samples=(0.6, 0.9), kinks={(5, -3): (1, 2)})
+@derivative(
+    operator.mod, entries="each", law="remainder", samples=(0.6, 0.9), kinks={(5, -3): (1, 2)}
+)
 def modulo(a, b):
     """At a multiple of the divisor: the slope from above, 1."""
     return 1, -(a // b)
 
 
-@derivative(np.mod, samples=(0.6, 0.9), kinks={(1, 1): (1, -1), (5, -3): (1, 2)})
+@derivative(
+    np.mod,
+    entries="each",
+    law="remainder",
+    samples=(0.6, 0.9),
+    kinks={(1, 1): (1, -1), (5, -3): (1, 2)},
+)
 def remainder(a, b):
     """At a multiple of the divisor: the slope from above, 1."""
     return 1, -np.floor_divide(a, b)
@@ -160,7 +182,10 @@ def minimum(a, b):
 
 
 @derivative(
-    np.fmax, samples=(-2, 2), kinks={(1, 1): (0, 1), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)}
+    np.fmax,
+    nan="left out",
+    samples=(-2, 2),
+    kinks={(1, 1): (0, 1), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)},
 )
 def fmax(a, b):
     """The second operand owns a tie; a nan never does."""
@@ -171,7 +196,10 @@ def fmax(a, b):
 
 
 @derivative(
-    np.fmin, samples=(-2, 2), kinks={(1, 1): (1, 0), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)}
+    np.fmin,
+    nan="left out",
+    samples=(-2, 2),
+    kinks={(1, 1): (1, 0), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)},
 )
 def fmin(a, b):
     """The first operand owns a tie; a nan never does."""
@@ -222,18 +250,18 @@ def logaddexp(a, b):
     return logistic(d), logistic(-d)
 
 
-@derivative(logistic, samples=(-3, 3))
+@derivative(logistic, entries="each", samples=(-3, 3))
 def logistic_rule(x, *, y):
     return y * logistic(-x)
 
 
-@derivative(zero_at_pole, samples=lambda f, m: [f(m, True)])
+@derivative(zero_at_pole, entries="each", samples=lambda f, m: [f(m, True)])
 def zero_at_pole_rule(bar, elsewhere):
     """At a pole, too, the derivative of `bar`: what it is there, is not known."""
     return 1, None
 
 
-@derivative(zero_if_still, samples=lambda f, m: [f(m, True)])
+@derivative(zero_if_still, entries="each", samples=lambda f, m: [f(m, True)])
 def zero_if_still_rule(bar, moves):
     """For factors that do not move in this derivative either the transforms know more."""
     return 1, None

@@ -94,7 +94,9 @@ def ascontiguousarray(y_bar, a, dtype=None):
     return np.reshape(y_bar, np.shape(a))
 
 
-@linear(np.astype, memory={"copy": (False, None)}, samples=lambda f, m: [f(m, np.float64)])
+@linear(
+    np.astype, law="cast", memory={"copy": (False, None)}, samples=lambda f, m: [f(m, np.float64)]
+)
 def astype(y_bar, x, dtype, *, copy=True):
     """A cast to integers cuts the derivative."""
     if not np.issubdtype(dtype, np.inexact):

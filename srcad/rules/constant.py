@@ -24,23 +24,30 @@ from srcad.runtime import (
 BASES = NoPartial("np.logspace has a rule for one number as its base")
 
 # ------------------------------------------------------------------------ comparisons and logic
-nondifferentiable(operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
+nondifferentiable(
+    operator.lt, operator.le, operator.gt, operator.ge, entries="each", answers="order"
+)
+nondifferentiable(operator.eq, operator.ne, entries="each", answers="equality")
 nondifferentiable(operator.not_, operator.truth, operator.is_, operator.is_not, operator.contains)
-nondifferentiable(operator.and_, operator.or_, operator.xor, operator.invert, operator.inv)
-nondifferentiable(operator.lshift, operator.rshift)
-nondifferentiable(np.less, np.less_equal, np.equal, np.not_equal, np.greater, np.greater_equal)
+nondifferentiable(operator.and_, operator.or_, operator.xor, operator.invert, entries="each")
+nondifferentiable(operator.lshift, operator.rshift, entries="each")
+nondifferentiable(np.less, np.less_equal, np.greater, np.greater_equal, answers="order")
+nondifferentiable(np.equal, np.not_equal, answers="equality")
 nondifferentiable(np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
 nondifferentiable(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert)
 nondifferentiable(np.left_shift, np.right_shift)
 nondifferentiable(np.isnan, np.isinf, np.isfinite, np.isposinf, np.isneginf, answers="nan")
 nondifferentiable(np.signbit)
-nondifferentiable(np.isclose, np.allclose, np.array_equal, np.array_equiv, np.isin)
+nondifferentiable(np.isclose, entries="each")
+nondifferentiable(np.allclose, np.array_equal, np.array_equiv, np.isin)
 nondifferentiable(np.any, np.all, np.isreal, np.iscomplex, np.isrealobj, np.iscomplexobj)
 nondifferentiable(np.isscalar, any, all, isinstance, issubclass, callable, hasattr, id, hash, type)
 
 # ------------------------------------------------------------------------ roundings
-nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, np.round, np.around, sign)
-nondifferentiable(operator.floordiv, np.floor_divide, round, np.spacing)
+nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, sign)
+nondifferentiable(np.round, np.around, entries="each")
+nondifferentiable(operator.floordiv, np.floor_divide, entries="each", law="floor")
+nondifferentiable(round, np.spacing)
 nondifferentiable(math.floor, math.ceil, math.trunc)
 nondifferentiable(math.isnan, math.isinf, math.isfinite, answers="nan")
 nondifferentiable(math.isclose, math.gcd, math.lcm, math.comb, math.perm, math.factorial)

@@ -31,23 +31,14 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
 from srcad.errors import RuleError
 from srcad.rules.formulas import Place, check_arity, declare_twin, formula_of_twin
-from srcad.rules.registry import PACKAGE, add, add_memory, lookup, qualified_name
-from srcad.rules.row import (
-    Answers,
-    Kind,
-    Kinks,
-    Memory,
-    Result,
-    Rule,
-    Samples,
-    refuse_markers_inside,
-)
+from srcad.rules.registry import PACKAGE, add, add_facts, lookup, qualified_name
+from srcad.rules.row import Columns, Kind, Memory, Rule, refuse_markers_inside
 from srcad.startup.records import replace
 from srcad.startup.short_tracebacks import short_traceback
 
@@ -61,13 +52,10 @@ _NUMBERS = (int, float, complex, np.generic)
 
 def derivative(
     *targets: Any,
-    safe: float | None = None,
     active: tuple[str, ...] | None = None,
     twin: Any = None,
-    samples: Samples = None,
-    kinks: Kinks = None,
-    memory: Memory | None = None,
     override: bool = False,
+    **columns: Unpack[Columns],
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the partial derivatives of elementwise functions.
 
@@ -108,22 +96,14 @@ def derivative(
     'derivative'
     """
     with short_traceback():
-        return _decorator(
-            "derivative", targets, active, override, twin,
-            safe=safe, samples=samples, kinks=kinks, memory=memory,
-        )  # fmt: skip
+        return _decorator("derivative", targets, active, override, columns, twin)
 
 
 def linear(
     *targets: Any,
     active: tuple[str, ...] | None = None,
-    samples: Samples = None,
-    kinks: Kinks = None,
-    memory: Memory | None = None,
-    takes_lists: bool = False,
-    lists: tuple[str, ...] = (),
-    result: Result | None = None,
     override: bool = False,
+    **columns: Unpack[Columns],
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the transpose of functions that are linear: ``f(y_bar, *params)``.
 
@@ -133,23 +113,14 @@ def linear(
     are, see `srcad.rules.row.Result`.  Forward mode is the function itself.
     """
     with short_traceback():
-        return _decorator(
-            "linear", targets, active, override,
-            samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists, lists=lists,
-            result=result,
-        )  # fmt: skip
+        return _decorator("linear", targets, active, override, columns)
 
 
 def bilinear(
     *targets: Any,
     active: tuple[str, ...] | None = None,
-    samples: Samples = None,
-    kinks: Kinks = None,
-    memory: Memory | None = None,
-    takes_lists: bool = False,
-    lists: tuple[str, ...] = (),
-    result: Result | None = None,
     override: bool = False,
+    **columns: Unpack[Columns],
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of products, linear in each argument: ``f(y_bar, *params)``.
 
@@ -168,25 +139,14 @@ def bilinear(
     'bilinear'
     """
     with short_traceback():
-        return _decorator(
-            "bilinear", targets, active, override,
-            samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists, lists=lists,
-            result=result,
-        )  # fmt: skip
+        return _decorator("bilinear", targets, active, override, columns)
 
 
 def adjoint(
     *targets: Any,
     active: tuple[str, ...] | None = None,
-    samples: Samples = None,
-    kinks: Kinks = None,
-    memory: Memory | None = None,
-    takes_lists: bool = False,
-    lists: tuple[str, ...] = (),
-    steps: bool = False,
-    primal: Callable[..., Any] | None = None,
-    result: Result | None = None,
     override: bool = False,
+    **columns: Unpack[Columns],
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of any function: ``f(y_bar, y, *params)``, where ``y`` is the result.
 
@@ -210,11 +170,7 @@ def adjoint(
     ...     return -np.outer(b_bar, y), b_bar
     """
     with short_traceback():
-        return _decorator(
-            "adjoint", targets, active, override,
-            samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists, lists=lists,
-            steps=steps, primal=primal, result=result,
-        )  # fmt: skip
+        return _decorator("adjoint", targets, active, override, columns)
 
 
 def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
@@ -243,17 +199,10 @@ def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
         return register
 
 
-def nondifferentiable(
-    *targets: Any,
-    memory: Memory | None = None,
-    result: Result | None = None,
-    answers: Answers = "",
-    override: bool = False,
-) -> Any:
-    """Declare that no derivative passes through `targets`.
+def nondifferentiable(*targets: Any, override: bool = False, **columns: Unpack[Columns]) -> Any:
+    """Declare that no derivative passes through `targets`; the columns are those of `Rule`.
 
-    `answers` is the question that the result answers, see `srcad.rules.row`.  Returns the target if
-    there is one, so that it may be used as a decorator.
+    Returns the target if there is one, so that it may be used as a decorator.
     """
     with short_traceback():
         frame = sys._getframe(1)
@@ -262,17 +211,19 @@ def nondifferentiable(
         for target in targets:
             if not isinstance(target, type):
                 _refuse_target(target)
-            rule = Rule(target, "nondifferentiable", memory=memory or _usual_memory(shipped),
-                        result=result, answers=answers, shipped=shipped,
+            rule = Rule(target, "nondifferentiable", **_filled(columns, shipped), shipped=shipped,
                         file=file, line=line)  # fmt: skip
             add(rule, override)
         return targets[0] if len(targets) == 1 else None
 
 
-def unruled(*targets: Any, memory: Memory) -> None:
-    """Declare the memory effects of functions without a rule."""
+def facts(*targets: Any, **columns: Unpack[Columns]) -> None:
+    """Tell facts about functions that have no rule."""
+    frame = sys._getframe(1)
     for target in targets:
-        add_memory(target, memory)
+        row = Rule(target, "", **_filled(columns, True), shipped=True,
+                   file=frame.f_code.co_filename, line=frame.f_lineno)  # fmt: skip
+        add_facts(row)
 
 
 # ------------------------------------------------------------------------ the rows
@@ -281,10 +232,13 @@ def _decorator(
     targets: tuple[Any, ...],
     active: tuple[str, ...] | None,
     override: bool,
+    columns: Columns,
     twin: Any = None,
-    **traits: Any,
 ) -> Callable[[RuleFunction], RuleFunction]:
-    primal = traits.get("primal")
+    unknown = columns.keys() - Columns.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"{kind}() got an unexpected keyword argument {min(unknown)!r}")
+    primal = columns.get("primal")
     for target in (*targets, *(one for one in (twin, primal) if one is not None)):
         _refuse_target(target)
     if not targets or (primal is not None and (len(targets) > 1 or primal is targets[0])):
@@ -294,7 +248,7 @@ def _decorator(
     def register(function: RuleFunction) -> RuleFunction:
         with short_traceback():
             code = _require_function(function)
-            rule = _row(targets[0], kind, function, code, active, traits)
+            rule = _row(targets[0], kind, function, code, active, columns)
             if not rule.shipped:
                 check_arity(function, kind, len(rule.active), rule.place)
                 refuse_markers_inside(function, rule.place)
@@ -318,14 +272,14 @@ def _row(
     function: Any,
     code: types.CodeType,
     active: tuple[str, ...] | None,
-    traits: dict[str, Any],
+    columns: Columns,
 ) -> Rule:
     """The row, as far as the rule's own signature tells it."""
     positional = code.co_varnames[: code.co_argcount]
     stop = code.co_argcount + code.co_kwonlyargcount
     keyword_only = code.co_varnames[code.co_argcount : stop]
     rest = (f"*{code.co_varnames[stop]}",) if code.co_flags & 0x04 else ()
-    saves = traits.get("primal") is not None
+    saves = columns.get("primal") is not None
     leading = _LEADING[kind] + saves
     if len(positional) < leading:
         wanted = "f(y_bar, y, *params)" if kind == "adjoint" else "f(y_bar, *params)"
@@ -347,7 +301,6 @@ def _row(
         what = f"{unknown[0]!r} is no parameter" if unknown else "nothing to differentiate for"
         raise RuleError(f"{what} in the rule '{function.__name__}'", where=_place(function))
     shipped = str(function.__module__).startswith(f"{PACKAGE}.")
-    traits["memory"] = traits["memory"] or _usual_memory(shipped)
     return Rule(
         target=target,
         kind=kind,
@@ -360,12 +313,14 @@ def _row(
         shipped=shipped,
         file=code.co_filename,
         line=code.co_firstlineno,
-        **traits,
+        **_filled(columns, shipped),
     )
 
 
-def _usual_memory(shipped: bool) -> Memory:
-    return "fresh" if shipped else "shared"
+def _filled(columns: Columns, shipped: bool) -> Any:
+    """Return columns with the usual memory: of rows that come with srcad new arrays."""
+    usual: Memory = "fresh" if shipped else "shared"
+    return {**columns, "memory": columns.get("memory") or usual}
 
 
 def _place(function: Any) -> Place:

@@ -15,12 +15,12 @@ from srcad.rules.declare import adjoint, derivative, linear
 
 
 # ------------------------------------------------------------------------ powers
-@derivative(np.square, safe=1.0, samples=(-2, 2))
+@derivative(np.square, nan="stays", safe=1.0, samples=(-2, 2))
 def square(x):
     return 2 * x
 
 
-@derivative(np.sqrt, twin=math.sqrt, safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
+@derivative(np.sqrt, nan="stays", twin=math.sqrt, safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
 def sqrt(x, *, y):
     return 0.5 / y
 
@@ -36,7 +36,7 @@ def reciprocal(x, *, y):
 
 
 # ------------------------------------------------------------------------ exponentials, logarithms
-@derivative(np.exp, twin=math.exp, safe=1.0, samples=(-2, 2))
+@derivative(np.exp, nan="stays", twin=math.exp, safe=1.0, samples=(-2, 2))
 def exp(x, *, y):
     return y
 
@@ -46,12 +46,12 @@ def exp2(x, *, y):
     return y * math.log(2.0)
 
 
-@derivative(np.expm1, twin=math.expm1, safe=1.0, samples=(-2, 2))
+@derivative(np.expm1, nan="stays", twin=math.expm1, safe=1.0, samples=(-2, 2))
 def expm1(x):
     return np.exp(x)
 
 
-@derivative(np.log, safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
+@derivative(np.log, nan="stays", safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
 def log(x):
     return 1 / x
 
@@ -66,18 +66,20 @@ def log10(x):
     return 1 / x / math.log(10.0)
 
 
-@derivative(np.log1p, twin=math.log1p, safe=1.0, samples=(-0.6, 3), kinks={-1: math.inf})
+@derivative(
+    np.log1p, nan="stays", twin=math.log1p, safe=1.0, samples=(-0.6, 3), kinks={-1: math.inf}
+)
 def log1p(x):
     return 1 / (1 + x)
 
 
 # ------------------------------------------------------------------------ trigonometry
-@derivative(np.sin, twin=math.sin, samples=(-3, 3))
+@derivative(np.sin, nan="stays", twin=math.sin, samples=(-3, 3))
 def sin(x):
     return np.cos(x)
 
 
-@derivative(np.cos, twin=math.cos, samples=(-3, 3))
+@derivative(np.cos, nan="stays", twin=math.cos, samples=(-3, 3))
 def cos(x):
     return -np.sin(x)
 
@@ -121,7 +123,7 @@ def rad2deg(x):
     return 180 / math.pi
 
 
-@derivative(np.sinc, safe=1.0, samples=(-2.1, 2), kinks={0: 0})
+@derivative(np.sinc, entries="each", safe=1.0, samples=(-2.1, 2), kinks={0: 0})
 def sinc(x, *, y):
     """``sinc'(x) = (cos(pi x) - sinc(x)) / x``; near 0, where that cancels, its Taylor series.
 
@@ -145,7 +147,7 @@ def cosh(x):
     return np.sinh(x)
 
 
-@derivative(np.tanh, samples=(-2, 2), kinks={1000: 0})
+@derivative(np.tanh, nan="stays", samples=(-2, 2), kinks={1000: 0})
 def tanh(x, *, y):
     return 1 - y**2
 
@@ -172,7 +174,7 @@ def arctanh(x):
 
 
 # ------------------------------------------------------------------------ magnitude and parts
-@derivative(np.absolute, np.fabs, samples=(-2, -0.1), kinks={0: 0})
+@derivative(np.absolute, np.fabs, nan="stays", samples=(-2, -0.1), kinks={0: 0})
 def absolute(x, *, y):
     """For complex numbers ``d|x| = Re(conj(x) / |x| * dx)``."""
     if may_be_complex(x):
@@ -180,12 +182,12 @@ def absolute(x, *, y):
     return np.sign(x)
 
 
-@derivative(np.positive, samples=(-2, 2))
+@derivative(np.positive, law="positive", samples=(-2, 2))
 def positive(x):
     return 1
 
 
-@derivative(np.negative, samples=(-2, 2))
+@derivative(np.negative, law="negative", nan="stays", samples=(-2, 2))
 def negative(x):
     return -1
 
@@ -196,19 +198,19 @@ def conjugate(y_bar, x):
     return conj(y_bar)
 
 
-@derivative(np.real, memory="view", samples=(-2, 2))
+@derivative(np.real, entries="each", memory="view", samples=(-2, 2))
 def real(val):
     """For real numbers, the identity."""
     return 1
 
 
-@derivative(np.imag, memory="shared", samples=(-2, 2))
+@derivative(np.imag, entries="each", of_real="zero", memory="shared", samples=(-2, 2))
 def imag(val):
     """``Im(dx) = Re(-1j * dx)``; of real numbers always 0."""
     return -1j if may_be_complex(val) else None
 
 
-@derivative(np.angle, samples=lambda f, m: [f(m), f(m, True)])
+@derivative(np.angle, entries="each", of_real="zero", samples=lambda f, m: [f(m), f(m, True)])
 def angle(z, deg=False):
     """``Im(dz / z) = Re(-1j / z * dz)``; of real numbers constant between jumps."""
     if not may_be_complex(z):
@@ -225,6 +227,8 @@ def sign(y_bar, y, x):
 
 @derivative(
     np.nan_to_num,
+    entries="each",
+    nan="left out",
     memory={"copy": (False,)},
     active=("x", "nan", "posinf", "neginf"),
     samples=lambda f, m: [f(m), f(0.5)],
@@ -240,6 +244,8 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 # ------------------------------------------------------------------------ selection
 @derivative(
     np.where,
+    entries="each",
+    selects="condition",
     samples=lambda f, v, m, mask, array: [
         f(mask, v, m), f(mask[:3, None], 0.5, m), f(np.array([0, 1, 2, 3]), v, array(4)),
         f(True, v, 1.0)],
@@ -250,7 +256,7 @@ def where(condition, a, b):
 
 
 @derivative(
-    np.clip, active=("a", "a_min", "a_max", "min", "max"),
+    np.clip, entries="each", active=("a", "a_min", "a_max", "min", "max"),
     samples=lambda f, v, m, array: [
         f(m, -0.53, 0.61), f(m, None, 0.61), f(m, v, array(4)), f(m, min=-0.5, max=v),
         f(m, 0.1, None), f(m)],

@@ -29,6 +29,7 @@ def names_places_twice(index):
 
 @linear(
     operator.getitem,
+    selects="index",
     memory="shared",
     samples=lambda f, m, mask, array: [
         f(m, 1), f(m, -1), f(m, slice(1, 3)), f(m, slice(None, None, -2)), f(m, (slice(None), 1)),
@@ -77,6 +78,7 @@ def at(places, axis, ndim):
 
 @linear(
     np.take,
+    selects="indices",
     samples=lambda f, v, m, t: [
         f(v, [0, 0, 3]), f(m, np.array([0, 2, 2, 0, 1]), 0),
         f(m, np.array([0, 2, 2, 0, 1]), axis=1), f(m, [[0, 5], [5, 11]]), f(t, [0, -1, 0], axis=-1),
@@ -126,6 +128,7 @@ def turned(k, rank):
 
 @linear(
     np.compress,
+    selects="condition",
     result=Result(any_lengths=True),
     samples=lambda f, v, m, mask: [f(mask, v), f([True, False, True], m, 0), f(mask, m, axis=-1)],
 )
@@ -137,13 +140,18 @@ def compress(y_bar, condition, a, axis=None):
     return None, add_at(np.zeros_like(a), at(places, axis, np.ndim(a)), y_bar)
 
 
-@linear(np.extract, result=Result(any_lengths=True), samples=lambda f, m: [f(m > 0, m)])
+@linear(
+    np.extract,
+    selects="condition",
+    result=Result(any_lengths=True),
+    samples=lambda f, m: [f(m > 0, m)],
+)
 def extract(y_bar, condition, arr):
     places = np.flatnonzero(condition)
     return None, np.reshape(add_at(np.zeros_like(np.ravel(arr)), places, y_bar), np.shape(arr))
 
 
-@linear(np.delete, samples=lambda f, v, m: [f(v, 1), f(m, [0, 2], 0), f(m, [0, 2])])
+@linear(np.delete, selects="obj", samples=lambda f, v, m: [f(v, 1), f(m, [0, 2], 0), f(m, [0, 2])])
 def delete(y_bar, arr, obj, axis=None):
     """The entries that stay are found by deleting from their numbers."""
     if axis is None:
@@ -257,13 +265,13 @@ def diagonal_mask(rows, columns, offset):
 
 
 # ------------------------------------------------------------------------ triangles
-@linear(np.tril, samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)])
+@linear(np.tril, selects="shape", samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)])
 def tril(y_bar, m, k=0):
     """A vector is repeated as rows first."""
     return unbroadcast(np.tril(y_bar) if k == 0 else np.tril(y_bar, k), m)
 
 
-@linear(np.triu, samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)])
+@linear(np.triu, selects="shape", samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)])
 def triu(y_bar, m, k=0):
     """A vector is repeated as rows first."""
     return unbroadcast(np.triu(y_bar) if k == 0 else np.triu(y_bar, k), m)

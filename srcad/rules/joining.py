@@ -180,7 +180,8 @@ def meshgrid(y_bar, y, *xi, indexing="xy"):
 
 # ------------------------------------------------------------------------ choices between arrays
 @linear(
-    np.select, active=("choicelist", "default"), lists=("condlist", "choicelist"),
+    np.select, selects="condlist",
+    active=("choicelist", "default"), lists=("condlist", "choicelist"),
     samples=lambda f, v, m, mask, array: [
         f([mask, v > 0], [v, array(4)], 0.5), f([m > 0.5, m > -0.5], [m, v], array(3, 1)),
         f([m > 0.5], [m])],
@@ -197,7 +198,7 @@ def select(y_bar, condlist, choicelist, default=0):
 
 
 @linear(
-    np.choose, lists=("choices",),
+    np.choose, selects="a", lists=("choices",),
     samples=lambda f, v, m, array: [
         f(np.array([0, 1, 1, 0]), [v, array(4)]), f(np.array([[0], [1], [0]]), [m, v]),
         f(np.array([0, 3, -1, 1]), [v, array(4)], mode="wrap"),

@@ -61,7 +61,7 @@ def sum(y_bar, a, axis=None, dtype=None, *, keepdims=False, initial=None, where=
 
 
 @adjoint(
-    np.nansum, active=("a", "initial"),
+    np.nansum, entries="reduced", nan="left out", active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
@@ -88,7 +88,7 @@ def mean(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
 
 
 @adjoint(
-    np.nanmean,
+    np.nanmean, entries="reduced", nan="left out",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
@@ -128,7 +128,7 @@ def std(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=Non
 
 
 @adjoint(
-    np.nanvar,
+    np.nanvar, entries="reduced", nan="left out",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
@@ -139,7 +139,7 @@ def nanvar(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=
 
 
 @adjoint(
-    np.nanstd,
+    np.nanstd, entries="reduced", nan="left out",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
@@ -183,7 +183,7 @@ def distances(a, axis, where):
 
 # ------------------------------------------------------------------------ extremes
 @adjoint(
-    np.max, np.amax, np.min, np.amin, active=("a", "initial"),
+    np.max, np.amax, np.min, np.amin, entries="reduced", law="extreme", active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where, initial=-9.0),
@@ -199,7 +199,7 @@ def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
 
 
 @adjoint(
-    np.nanmax, np.nanmin, active=("a", "initial"),
+    np.nanmax, np.nanmin, entries="reduced", law="extreme", nan="left out", active=("a", "initial"),
     samples=lambda f, t: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,))],

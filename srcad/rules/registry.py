@@ -28,7 +28,8 @@ Helper = TypeVar("Helper", bound=Callable[..., Any])
 PACKAGE = __name__.partition(".")[0]
 _PACKAGE = __name__.rpartition(".")[0]
 _table: dict[Any, Rule] = {}
-_memories: dict[Any, Memory] = {}  # of functions without a rule
+_facts: dict[Any, Rule] = {}  # rows of functions without a rule
+_NOTHING_KNOWN = Rule(None, "")
 _ONE_RESULT = Result()
 _static: set[Callable[..., Any]] = set()
 _lock = lock(4)
@@ -81,15 +82,20 @@ def knows_like(target: Any) -> bool:
     return any(type(one) is type(target) for one in _table)
 
 
+def row_of(target: Any) -> Rule:
+    """Return what is known of a callable: its row, or one that says nothing."""
+    found = lookup(target)
+    if found is not None:
+        return found
+    try:
+        return _facts.get(target, _NOTHING_KNOWN)
+    except TypeError:
+        return _NOTHING_KNOWN
+
+
 def memory_of(target: Any) -> Memory:
     """The memory effect of a call, as far as the table tells it."""
-    rule = lookup(target)
-    if rule is not None:
-        return rule.memory
-    try:
-        return _memories.get(target, "shared")
-    except TypeError:
-        return "shared"
+    return row_of(target).memory
 
 
 def version() -> int:
@@ -182,9 +188,9 @@ def _may_be_of(target: Any, library: str) -> bool:
 
 
 def unruled() -> tuple[Any, ...]:
-    """The functions without a rule of which it is known what they do with memory."""
+    """The functions without a rule of which something is known."""
     _read_files()
-    return tuple(_memories)
+    return tuple(_facts)
 
 
 def add(rule: Rule, override: bool) -> None:
@@ -212,9 +218,9 @@ def add(rule: Rule, override: bool) -> None:
         _table[rule.target] = rule
 
 
-def add_memory(target: Any, memory: Memory) -> None:
-    """Register the memory effect of a function without a rule."""
-    _memories[target] = memory
+def add_facts(row: Rule) -> None:
+    """Register what is known of a function without a rule."""
+    _facts[row.target] = row
 
 
 def static(function: Helper) -> Helper:

@@ -5,21 +5,33 @@ from __future__ import annotations
 import os
 import types
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from srcad.errors import RuleError
 from srcad.rules.formulas import Place, returned_formulas
 from srcad.startup.records import dataclass
 
-Kind = Literal["derivative", "linear", "bilinear", "adjoint", "nondifferentiable"]
+# A row without a kind tells facts about a function that has no rule.
+Kind = Literal["", "derivative", "linear", "bilinear", "adjoint", "nondifferentiable"]
 
 
 # What tests call a function with: the bounds of an interval from which every operand is taken, or a
 # function of `f`, which notes a call, and of sample arrays that it names.
 Samples = tuple[float, ...] | Callable[..., Any] | None
+# Where an entry of the result comes from: from the entries at its place, with broadcasting; from
+# one entry of an operand; from all along the axes that are taken away; from sums of products; or
+# from no entry, only from shapes.
+Entries = Literal["", "each", "moved", "reduced", "contracted", "made"]
+# The operation as which algebra and masks know it.
+Law = Literal[
+    "", "sum", "difference", "product", "quotient", "floor", "remainder", "power", "negative",
+    "positive", "extreme", "cast",
+]  # fmt: skip
 # The question about each entry of which the result, an array of flags, is the answer: "nan" if it
 # tells apart nan, or infinities, from other numbers.
-Answers = Literal["", "nan"]
+Answers = Literal["", "nan", "order", "equality"]
+# What becomes of nan: the result is nan wherever an operand is, or such entries are left out.
+Nan = Literal["", "stays", "left out"]
 # Points where a derivative is agreed on, with the derivatives there; or a function that gives pairs
 # of a noted call and the gradient of its first argument.
 Kinks = Mapping[Any, Any] | Callable[..., Any] | None
@@ -142,6 +154,26 @@ class AlwaysRaisesError(Exception):
     """A rule raises for some arguments, whatever their values."""
 
 
+class Columns(TypedDict, total=False):
+    """What a declaration may tell of a function, as keywords; the columns are those of `Rule`."""
+
+    safe: float | None
+    samples: Samples
+    kinks: Kinks
+    memory: Memory | None
+    takes_lists: bool
+    lists: tuple[str, ...]
+    entries: Entries
+    law: Law
+    answers: Answers
+    nan: Nan
+    selects: str
+    of_real: Literal["", "zero"]
+    steps: bool
+    primal: Callable[..., Any] | None
+    result: Result | None
+
+
 @dataclass(frozen=True)
 class Rule:
     """One row of the table.
@@ -177,8 +209,21 @@ class Rule:
     lists : tuple of str
         The parameters that take several arrays as a list or tuple.  Lists among the items are made
         arrays first, and so is a list for any other parameter.
+    entries : str
+        Where an entry of the result comes from: the entries at its place (``each``), one entry
+        (``moved``), all along axes (``reduced``), a sum of products (``contracted``), or shapes
+        alone (``made``); empty if it is not known.
+    law : str
+        The operation as which algebra and masks know the function, as ``product`` of `np.multiply`.
     answers : str
         The question that the result answers, see above; empty if it is not known.
+    nan : str
+        What becomes of nan: it ``stays`` wherever an operand has one, or is ``left out``.
+    selects : str
+        The parameter that says which entries are taken, a mask or an index; ``shape`` if their
+        places alone do, as for `np.triu`.
+    of_real : str
+        ``zero`` for what is zero, or a step, of real numbers.
     steps : bool
         Whether it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
@@ -210,7 +255,12 @@ class Rule:
     memory: Memory = "shared"
     takes_lists: bool = False
     lists: tuple[str, ...] = ()
+    entries: Entries = ""
+    law: Law = ""
     answers: Answers = ""
+    nan: Nan = ""
+    selects: str = ""
+    of_real: Literal["", "zero"] = ""
     steps: bool = False
     primal: Callable[..., Any] | None = None
     saves_for: Any = None

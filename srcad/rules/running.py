@@ -21,7 +21,7 @@ def cumsum(y_bar, a, axis=None, dtype=None):
     return np.flip(np.cumsum(np.flip(y_bar, axis), axis), axis)
 
 
-@adjoint(np.nancumsum, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1)])
+@adjoint(np.nancumsum, nan="left out", samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1)])
 def nancumsum(y_bar, y, a, axis=None, dtype=None):
     """At nan: 0."""
     return np.where(np.isnan(a), 0.0, cumsum(y_bar, a, axis))
@@ -127,7 +127,7 @@ def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, initial=None, wh
 
 
 @adjoint(
-    np.nanprod, active=("a", "initial"),
+    np.nanprod, entries="reduced", nan="left out", active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)), f(m, axis=1, where=where),
         f(m, 0, initial=0.5)],
@@ -185,7 +185,11 @@ if hasattr(np, "cumulative_prod"):  # NumPy 2.1
         return cumprod(y_bar, y, x, axis)
 
 
-@adjoint(np.nancumprod, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(np.array([2.0, 0, 3, 0]))])
+@adjoint(
+    np.nancumprod,
+    nan="left out",
+    samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(np.array([2.0, 0, 3, 0]))],
+)
 def nancumprod(y_bar, y, a, axis=None, dtype=None):
     """At nan: 0."""
     is_nan = np.isnan(a)

@@ -21,7 +21,7 @@ from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
-from srcad.ir.traits import built_parts, is_shape, is_structure, measures
+from srcad.ir.traits import built_parts, is_shape, is_structure, law_of, measures
 from srcad.rules.batching import formula_for
 from srcad.rules.row import AlwaysRaisesError
 from srcad.startup.records import replace
@@ -39,10 +39,6 @@ from srcad.types.structures import OPAQUE, ListOf
 # three. The terms ``base * factor / divisor`` of a value are kept beside it; dead-code elimination
 # removes the products in between.
 
-_PRODUCTS = (operator.mul, np.multiply)
-_QUOTIENTS = (operator.truediv, np.true_divide, np.divide)
-_NEGATIVES = (operator.neg, np.negative)
-_SUMS = {operator.add: False, np.add: False, operator.sub: True, np.subtract: True}
 _MOST_TERMS = 3
 
 
@@ -71,21 +67,22 @@ def in_fewer_products(scope: BatchedScope, op: Call) -> tuple[Sequence[Term], At
     precision = _precision(op.result.type)
     if precision is None or op.kwargs:
         return (), None
-    if op.target in _SUMS:
-        return _sum(scope, op, precision, minus=_SUMS[op.target])
-    if op.target in _NEGATIVES:
+    law = law_of(op.target)
+    if law in ("sum", "difference"):
+        return _sum(scope, op, precision, minus=law == "difference")
+    if law == "negative":
         term = _single(scope, op.args[0], precision)
         return _answer(scope, term and _negated(term), term)
-    if op.target not in _PRODUCTS and op.target not in _QUOTIENTS:
+    if law not in ("product", "quotient"):
         return (), None
     wide, narrow = op.args
-    if op.target in _PRODUCTS and scope.tree(wide) is False:
+    if law == "product" and scope.tree(wide) is False:
         wide, narrow = narrow, wide
     term = _single(scope, wide, precision)
     if term is None or scope.tree(narrow) is not False or not _is_factor(narrow, precision):
         return (), None
     height = max(term.rank, rank(argument_type(narrow)) or 0)
-    made = _times(scope, term, narrow) if op.target in _PRODUCTS else _over(scope, term, narrow)
+    made = _times(scope, term, narrow) if law == "product" else _over(scope, term, narrow)
     return _answer(scope, replace(made, rank=height), term)
 
 

@@ -29,6 +29,7 @@ from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
+from srcad.ir.traits import law_of
 from srcad.runtime import zero_at_pole
 from srcad.startup.records import dataclass
 from srcad.transforms.cotangents import ReverseScope
@@ -37,9 +38,6 @@ from srcad.transforms.missing import unless_cut, unsigned
 from srcad.transforms.sweep import Sweep, is_scalar
 from srcad.types.numeric import Numeric
 
-_PRODUCTS = frozenset({operator.mul, np.multiply})
-_QUOTIENTS = frozenset({operator.truediv, np.divide})
-_POWERS = frozenset({operator.pow, np.power, np.float_power})
 _ORDERS: dict[Any, float] = {np.sqrt: 0.5, np.cbrt: 1 / 3, np.square: 2.0}
 _ROOTS = frozenset(_ORDERS)
 _SQUARES = frozenset({np.square})
@@ -51,19 +49,14 @@ _MOVES = frozenset(
      np.transpose, np.squeeze, np.ravel, np.take}
 )  # fmt: skip
 # What is the limit for a term is so for the sum.
-_SUMS = frozenset(
-    {operator.add, operator.sub, operator.neg, operator.pos, np.add, np.subtract, np.negative,
-     np.positive, np.sum, np.mean}
-)  # fmt: skip
+_TERMS = ("sum", "difference", "negative", "positive")
+_MEANS = frozenset({np.sum, np.mean})
 _WITH_POSITIVE_SLOPE = frozenset({np.exp, np.exp2, np.expm1, np.sinh})
 _OVERFLOWING = frozenset({*_WITH_POSITIVE_SLOPE, np.cosh})
 # Underflow to 0 does not count.
 _POSITIVE = frozenset({np.exp, np.exp2, np.cosh})
 _BOUNDED = frozenset({np.sin, np.cos, np.tanh, np.arctan, np.sinc, np.sign})
 _ONE_AT_MOST = frozenset({np.sin, np.cos, np.tanh, np.sign})
-_ADDITIONS = frozenset({operator.add, np.add})
-_DIFFERENCES = frozenset({operator.sub, np.subtract})
-_NEGATIVE = frozenset({operator.neg, np.negative})
 _NOT_NEGATIVE = frozenset({abs, operator.abs, np.absolute, np.fabs, np.square, np.sqrt})
 
 
@@ -134,7 +127,7 @@ def zero_at_limit(
         decay = _decay_at_infinity(sweep, op, place)
     if decay is None:
         return bar
-    if place == 0 and is_one_of(op.target, _POWERS | _SQUARES) and _leads_to_pole(sweep, op):
+    if place == 0 and _is_power(op) and _leads_to_pole(sweep, op):
         return _deferred(sweep, bar, y_bar)
     tests = [scope.call(operator.ne, unsigned(scope, source or y_bar), Const(0.0))]
     if divisor is not None:
@@ -162,7 +155,7 @@ def _at_least_linear(sweep: Sweep, op: Call) -> Decay | None:
 
 def _is_exponential(sweep: Sweep, op: Call, place: int | str) -> bool:
     """Return True if a partial derivative overflows as `exp` does, at finite operands."""
-    if is_one_of(op.target, _PRODUCTS):
+    if law_of(op.target) == "product":
         other = sweep.made.get(_other(op, place))
         return other is not None and _overflows(sweep, other)
     return place == _place_of_exponent(op) and _overflows(sweep, op)
@@ -195,12 +188,12 @@ def _place_of_exponent(call: Call) -> int | None:
     """Return the place of the exponent of `exp` and its like, and of a power of a literal."""
     if is_one_of(call.target, _OVERFLOWING):
         return 0
-    base = _number(call.args[0]) if is_one_of(call.target, _POWERS) else None
+    base = _number(call.args[0]) if law_of(call.target) == "power" else None
     return 1 if base is not None and base > 1 else None
 
 
 def _is_positive_partial(sweep: Sweep, op: Call, place: int | str) -> bool:
-    if not is_one_of(op.target, _PRODUCTS):
+    if law_of(op.target) != "product":
         return op.target is not np.cosh
     other = sweep.made[_other(op, place)]
     return not is_one_of(other.target, _OVERFLOWING) or is_one_of(other.target, _POSITIVE)
@@ -231,17 +224,17 @@ def _has_pole(sweep: Sweep, op: Call) -> bool:
 def _divisor(op: Call) -> Value | None:
     if _order_of_pole(op) is None:
         return None
-    found = op.args[1 if is_one_of(op.target, _QUOTIENTS) else 0]
+    found = op.args[1 if law_of(op.target) == "quotient" else 0]
     return found if isinstance(found, Value) else None
 
 
 def _order_of_pole(op: Call) -> Decay | None:
     """Return the order of the pole that a call has where its divisor or base is 0."""
-    if is_one_of(op.target, _QUOTIENTS):
+    if law_of(op.target) == "quotient":
         return _SAME if isinstance(op.args[1], Value) else None
     if op.target is np.reciprocal:
         return _SAME
-    if is_one_of(op.target, _POWERS):
+    if law_of(op.target) == "power":
         exponent = _number(op.args[1])
         return Decay(-exponent) if exponent is not None and exponent < 0 else None
     return None
@@ -249,13 +242,13 @@ def _order_of_pole(op: Call) -> Decay | None:
 
 def _decay_at_infinity(sweep: Sweep, op: Call, place: int | str) -> Decay | None:
     """Return the decay by the result of a product or a power with an operand that may be inf."""
-    if is_one_of(op.target, _PRODUCTS):
+    if law_of(op.target) == "product":
         other = _other(op, place)
         decay = _at_least_linear(sweep, op) if _may_be_infinite(sweep, other) else None
         # Below a pole of order 1 the product stays as it is.
         is_above = decay is not None and (decay.is_above_one or op.args[0] is op.args[1])
         return decay if is_above or arrives(sweep, other, _back_to_power) else None
-    if not is_one_of(op.target, _POWERS | _SQUARES) or not _may_be_infinite(sweep, op.args[0]):
+    if not _is_power(op) or not _may_be_infinite(sweep, op.args[0]):
         return None
     if place == 1:
         return _at_least_linear(sweep, op)
@@ -282,8 +275,8 @@ def _leads_to_pole(sweep: Sweep, op: Call) -> bool:
         if _decay_at_pole(sweep, call) is not None:
             return not _may_be_infinite(sweep, call.args[0])
         factors = [_number(arg) for arg in call.args]
-        is_multiple = is_one_of(call.target, _PRODUCTS) and any(factors)
-        if not is_multiple and not is_one_of(call.target, _NEGATIVE):
+        is_multiple = law_of(call.target) == "product" and any(factors)
+        if not is_multiple and law_of(call.target) != "negative":
             return False
         base = call.args[1 if factors[0] is not None else 0]
     return False
@@ -296,6 +289,14 @@ def _have_same_axes(a: Any, b: Any) -> bool:
 
 
 # ------------------------------------------------------------------------------- ranges
+def _is_power(call: Call) -> bool:
+    return law_of(call.target) == "power" or is_one_of(call.target, _SQUARES)
+
+
+def _is_sum(call: Call) -> bool:
+    return law_of(call.target) in _TERMS or is_one_of(call.target, _MEANS)
+
+
 def _may_be_infinite(sweep: Sweep, arg: Arg) -> bool:
     return isinstance(arg, Value) and arrives(sweep, arg, _back_to_infinity)
 
@@ -305,11 +306,12 @@ def _back_to_infinity(sweep: Sweep, value: Value) -> list[Value] | None:
     call = sweep.made.get(value)
     if call is None:
         return []
+    law = law_of(call.target)
     if _overflows(sweep, call) or _has_pole(sweep, call):
         return None
-    if is_one_of(call.target, _QUOTIENTS | _POWERS | _MOVES | _NOT_NEGATIVE):
+    if law in ("quotient", "power") or is_one_of(call.target, _MOVES | _NOT_NEGATIVE):
         return _values(call.args[:1])
-    return list(call.operands) if is_one_of(call.target, _PRODUCTS | _SUMS) else []
+    return list(call.operands) if law == "product" or _is_sum(call) else []
 
 
 def _back_to_power(sweep: Sweep, value: Value) -> list[Value] | None:
@@ -317,12 +319,13 @@ def _back_to_power(sweep: Sweep, value: Value) -> list[Value] | None:
     call = sweep.made.get(value)
     if call is None:
         return []
-    is_power = is_one_of(call.target, _POWERS | _SQUARES)
+    law = law_of(call.target)
+    is_power = _is_power(call)
     if _overflows(sweep, call) or (is_power and _may_be_infinite(sweep, call.args[0])):
         return None
-    if is_one_of(call.target, _QUOTIENTS | _MOVES | _NOT_NEGATIVE):
+    if law == "quotient" or is_one_of(call.target, _MOVES | _NOT_NEGATIVE):
         return _values(call.args[:1])
-    return list(call.operands) if is_one_of(call.target, _PRODUCTS | _SUMS) else []
+    return list(call.operands) if law == "product" or _is_sum(call) else []
 
 
 def _back_to_zero(sweep: Sweep, value: Value) -> list[Value] | None:
@@ -330,11 +333,12 @@ def _back_to_zero(sweep: Sweep, value: Value) -> list[Value] | None:
     call = sweep.made.get(value)
     if call is None:
         return None
+    law = law_of(call.target)
     if not arrives(sweep, value, _back_to_nonpositive):
         return []
-    if is_one_of(call.target, _QUOTIENTS | _POWERS | _MOVES | _NEGATIVE | _NOT_NEGATIVE):
+    if law in ("quotient", "power", "negative") or is_one_of(call.target, _MOVES | _NOT_NEGATIVE):
         return _values(call.args[:1])
-    return list(call.operands) if is_one_of(call.target, _PRODUCTS) else None
+    return list(call.operands) if law == "product" else None
 
 
 def _back_to_nonpositive(sweep: Sweep, value: Value) -> list[Value] | None:
@@ -342,18 +346,19 @@ def _back_to_nonpositive(sweep: Sweep, value: Value) -> list[Value] | None:
     call = sweep.made.get(value)
     if call is None:
         return None
+    law = law_of(call.target)
     if is_one_of(call.target, _POSITIVE):
         return []
-    if is_one_of(call.target, _MOVES | _REDUCTIONS | _POWERS) or call.target is np.sqrt:
+    if law == "power" or is_one_of(call.target, _MOVES | _REDUCTIONS) or call.target is np.sqrt:
         return _operands_unless_below(call, call.args[:1], 0, strict=True)
-    if is_one_of(call.target, _ADDITIONS):
+    if law == "sum":
         for term, other in zip(call.args, reversed(call.args), strict=True):
             number = _number(term) or 0.0
             if number > 0 and _is_never_negative(sweep, other):
                 return []
             if number > 1 and _is_one_at_most(sweep, other):
                 return []
-    if is_one_of(call.target, _ADDITIONS | _PRODUCTS | _QUOTIENTS):
+    if law in ("sum", "product", "quotient"):
         return _operands_unless_below(call, call.args, 0, strict=True)
     return None
 
@@ -363,15 +368,16 @@ def _back_to_negative(sweep: Sweep, value: Value) -> list[Value] | None:
     call = sweep.made.get(value)
     if call is None:
         return None
+    law = law_of(call.target)
     if is_one_of(call.target, _POSITIVE | _NOT_NEGATIVE):
         return []
-    if is_one_of(call.target, _PRODUCTS) and _are_equal(sweep, call.args[0], call.args[1]):
+    if law == "product" and _are_equal(sweep, call.args[0], call.args[1]):
         return []
-    if is_one_of(call.target, _POWERS) and (_number(call.args[1]) or 1.0) % 2 == 0:
+    if law == "power" and (_number(call.args[1]) or 1.0) % 2 == 0:
         return []
-    if is_one_of(call.target, _MOVES | _REDUCTIONS | _POWERS):
+    if law == "power" or is_one_of(call.target, _MOVES | _REDUCTIONS):
         return _operands_unless_below(call, call.args[:1], 0, strict=False)
-    if is_one_of(call.target, _ADDITIONS | _PRODUCTS | _QUOTIENTS):
+    if law in ("sum", "product", "quotient"):
         return _operands_unless_below(call, call.args, 0, strict=False)
     return None
 
@@ -405,20 +411,20 @@ def _is_bounded(sweep: Sweep, arg: Arg, *, above_only: bool) -> bool:
 
 def _is_never_positive(sweep: Sweep, call: Call) -> bool:
     """Return True for ``-x**2``, ``-0.5 * x**2``, ``-abs(x) / 2``, ``x - np.max(x)``."""
-    if is_one_of(call.target, _NEGATIVE):
+    if law_of(call.target) == "negative":
         return _is_never_negative(sweep, call.args[0])
-    if is_one_of(call.target, _DIFFERENCES):
+    if law_of(call.target) == "difference":
         greatest = sweep.made.get(call.args[1]) if isinstance(call.args[1], Value) else None
         return (
             greatest is not None
             and is_one_of(greatest.target, _GREATEST)
             and greatest.args[0] is call.args[0]
         )
-    if is_one_of(call.target, _QUOTIENTS):
+    if law_of(call.target) == "quotient":
         inner = sweep.made.get(call.args[0]) if isinstance(call.args[0], Value) else None
         is_divided = inner is not None and _is_never_negative(sweep, call.args[1])
         return is_divided and inner is not None and _is_never_positive(sweep, inner)
-    if not is_one_of(call.target, _PRODUCTS):
+    if law_of(call.target) != "product":
         return False
     factors = [_number(arg) for arg in call.args]
     for factor, other in zip(factors, reversed(call.args), strict=True):
@@ -528,7 +534,7 @@ def _onward(sweep: Sweep, value: Value) -> list[tuple[Call, Decay | None]] | Non
 
 def _order_of_divisor(call: Call, value: Value) -> float | None:
     """Return the order of the pole of a call if it divides by a value, and reads it so only."""
-    if is_one_of(call.target, _QUOTIENTS):
+    if law_of(call.target) == "quotient":
         return 1.0 if call.args[1] is value and call.args[0] is not value else None
     order = _order_of_pole(call)
     return None if order is None or call.args[0] is not value else order.order
@@ -536,21 +542,21 @@ def _order_of_divisor(call: Call, value: Value) -> float | None:
 
 def _factor(sweep: Sweep, call: Call, value: Value) -> Decay | None:
     """Return the power of a value that the result of a call is like; None if it is unlike any."""
-    if is_one_of(call.target, _SUMS | _MOVES):
+    if _is_sum(call) or is_one_of(call.target, _MOVES):
         is_plain = all(name in ("axis", "keepdims") for name, _ in call.kwargs)
         is_moved = bool(call.args) and call.args[0] is value and is_plain
         return _SAME if is_moved or is_elementwise(call.target) else None
     if is_one_of(call.target, _ROOTS):
         return Decay(_ORDERS[call.target])
-    if is_one_of(call.target, _PRODUCTS):
+    if law_of(call.target) == "product":
         a, b = call.args
         if a is b:
             return Decay(2.0)
         return None if _may_vanish(sweep, b if a is value else a) else _SAME
-    if is_one_of(call.target, _QUOTIENTS):
+    if law_of(call.target) == "quotient":
         is_divided = call.args[0] is value and call.args[1] is not value
         return _SAME if is_divided and not _may_vanish(sweep, call.args[1]) else None
-    if is_one_of(call.target, _POWERS) and call.args[0] is value and call.args[1] is not value:
+    if law_of(call.target) == "power" and call.args[0] is value and call.args[1] is not value:
         return _power(call)
     return None
 
@@ -574,6 +580,6 @@ def _back_to_exponential(sweep: Sweep, value: Value) -> list[Value] | None:
     call = sweep.made.get(value)
     if call is None:
         return []
-    if is_one_of(call.target, _OVERFLOWING) or is_one_of(call.target, _POWERS):
+    if is_one_of(call.target, _OVERFLOWING) or law_of(call.target) == "power":
         return None
     return list(call.operands)

@@ -9,7 +9,6 @@ Code without masks pays nothing, and neither does code whose partials are finite
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -18,16 +17,12 @@ import numpy as np
 from srcad.analysis.arguments import rule_of
 from srcad.ir.core import Arg, Atom, Call, Const, Value
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.memory import is_one_of
-from srcad.ir.traits import is_store
+from srcad.ir.traits import is_store, law_of
+from srcad.rules.registry import row_of
 from srcad.rules.row import Rule
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.sweep import Sweep
 from srcad.types.numeric import Numeric
-
-_PRODUCTS = (operator.mul, np.multiply)
-_POWERS = (operator.pow, np.power, np.float_power)
-_QUOTIENTS = (operator.truediv, np.divide)
 
 
 def record_mask(scope: ReverseScope, y_bar: Atom, partial: Any, bar: Atom) -> Atom:
@@ -71,7 +66,7 @@ def _towards_singularity(sweep: Sweep, value: Value) -> list[Value] | None:
 def _is_singular(call: Call) -> bool:
     rule = rule_of(call.target)
     singular = rule is not None and rule.safe is not None
-    return singular and call.target not in _PRODUCTS and not _is_tame(call)
+    return singular and law_of(call.target) != "product" and not _is_tame(call)
 
 
 def _is_mask(value: Value) -> bool:
@@ -105,9 +100,6 @@ def guarded_operands(
     return {place: guarded(arg) for place, arg in operands.items()}, guarded(result)
 
 
-_CUTS = frozenset({np.triu, np.tril})
-
-
 def _is_cut(sweep: Sweep, value: Value) -> bool:
     """Return True if entries are overwritten later, or lie outside of a kept triangle."""
     if not isinstance(value.type, Numeric) or not value.type.shape:
@@ -118,7 +110,7 @@ def _is_cut(sweep: Sweep, value: Value) -> bool:
 def _towards_cut(sweep: Sweep, value: Value) -> list[Value] | None:
     readers = sweep.read_by.get(value, ())
     for call in readers:
-        if is_one_of(call.target, _CUTS):
+        if row_of(call.target).selects == "shape":
             return None
         if is_store(call.target, "array") and call.args[0] is value:
             return None
@@ -127,7 +119,7 @@ def _towards_cut(sweep: Sweep, value: Value) -> list[Value] | None:
 
 def _may_be_infinite(sweep: Sweep, op: Call) -> bool:
     """Return True if a partial of a call may be inf or nan, there or by way of its operands."""
-    if op.target in _PRODUCTS or _is_tame(op):
+    if law_of(op.target) == "product" or _is_tame(op):
         return any(_is_suspect(sweep, value) for value in op.operands)
     return True
 
@@ -137,9 +129,10 @@ def _is_tame(op: Call) -> bool:
     second = op.args[1] if len(op.args) > 1 else None
     if not isinstance(second, Const) or type(second.value) not in (int, float):
         return False
-    if op.target in _POWERS:
+    law = law_of(op.target)
+    if law == "power":
         return bool(second.value >= 1)
-    return op.target in _QUOTIENTS and second.value != 0
+    return law == "quotient" and second.value != 0
 
 
 def _is_suspect(sweep: Sweep, value: Value) -> bool:

@@ -30,8 +30,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.definitions import DisjointSets
 from srcad.ir.inference.builder import result_type
-from srcad.ir.memory import is_one_of
-from srcad.ir.traits import is_checkpoint, is_store
+from srcad.ir.traits import is_checkpoint, is_store, law_of_operator
 from srcad.startup.records import dataclass, field, replace
 from srcad.transforms.magnitudes import read_again
 from srcad.transforms.recompute import is_cheap
@@ -197,14 +196,8 @@ def is_free_view(call: Call) -> bool:
         bool(call.args)
         and isinstance(call.args[0], Value)
         and _is_array(call.args[0])
-        and (is_cheap(call) and not is_one_of(call.target, _ARITHMETIC))
+        and (is_cheap(call) and law_of_operator(call.target) in ("", "power"))
     )
-
-
-_ARITHMETIC = frozenset(
-    {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.truediv,
-     operator.floordiv, operator.mod}
-)  # fmt: skip
 
 
 def _is_array(value: Value) -> bool:

@@ -21,36 +21,14 @@ from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value, values_in
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.memory import is_one_of
 from srcad.ir.traits import is_checkpoint, is_store
+from srcad.rules.registry import row_of
 from srcad.rules.row import Rule
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.masks import arrives
 from srcad.transforms.sweep import Sweep, is_scalar, zero_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import Fixed, ListOf, TupleOf, Type
-
-LEAVING_OUT = frozenset(
-    {np.nansum, np.nanmean, np.nanmax, np.nanmin, np.nanvar, np.nanstd, np.nancumsum, np.nanprod,
-     np.nancumprod, np.nanmedian, np.nanquantile, np.nanpercentile, np.nan_to_num, np.fmax, np.fmin,
-     np.fmax.accumulate, np.fmin.accumulate}
-)  # fmt: skip
-_EQUALITIES = (operator.eq, operator.ne, np.equal, np.not_equal)
-# The place and the name of the argument that tells which entries are taken.
-_SELECTING: dict[Any, tuple[int, str]] = {
-    np.where: (0, "condition"), np.compress: (0, "condition"), np.extract: (0, "condition"),
-    np.delete: (1, "obj"), operator.getitem: (1, "key"), np.take: (1, "indices"),
-    np.select: (0, "condlist"), np.choose: (0, "a"),
-}  # fmt: skip
-_SELECTIONS = frozenset(_SELECTING)
-_ORDERS = (operator.lt, operator.le, operator.gt, operator.ge, np.less, np.less_equal, np.greater,
-           np.greater_equal)  # fmt: skip
-_HANDING_ON = frozenset(
-    {operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos,
-     operator.abs, abs, np.add, np.subtract, np.multiply, np.divide, np.negative, np.abs, np.exp,
-     np.log, np.sqrt, np.sin, np.cos, np.tanh, np.square, np.log1p, np.expm1, np.fabs}
-)  # fmt: skip
-_CONTRACTIONS = (operator.matmul, np.matmul, np.dot)
 
 
 def zeros_stay(
@@ -100,7 +78,11 @@ def rows_taking_part(
 ) -> dict[int | str, Arg]:
     """Return the operands of ``x @ w``, zeroed in rows of `x` that have zero cotangents."""
     x = operands.get(0)
-    if op.target not in _CONTRACTIONS or not isinstance(x, Value) or not isinstance(y_bar, Value):
+    if (
+        row_of(op.target).entries != "contracted"
+        or not isinstance(x, Value)
+        or not isinstance(y_bar, Value)
+    ):
         return operands
     ranks = [_rank(value) for value in (x, operands.get(1), y_bar)]
     if ranks not in ([2, 1, 1], [2, 2, 2]) or not arrives(
@@ -259,7 +241,7 @@ def _keeps_places(sweep: Sweep, call: Call, value: Value) -> bool:
     """Return True if the entries of a value, or its rows, are still apart in the result."""
     if call.result in _cut_by_branches(sweep) and rule_of(call.target) is not None:
         return True
-    if call.target in _CONTRACTIONS and not is_scalar(call.result.type):
+    if row_of(call.target).entries == "contracted" and not is_scalar(call.result.type):
         return call.args[0] is value
     if is_elementwise(call.target):
         return True
@@ -275,7 +257,7 @@ def _keeps_places(sweep: Sweep, call: Call, value: Value) -> bool:
 
 def _leaves_out(sweep: Sweep, call: Call, value: Value) -> bool:
     """Return True if a call passes over entries of a value that may be nan."""
-    if is_one_of(call.target, LEAVING_OUT):
+    if row_of(call.target).nan == "left out":
         return True
     if any(key == "where" and _may_hide_nan(sweep, arg) for key, arg in call.kwargs):
         return True
@@ -287,9 +269,10 @@ def _leaves_out(sweep: Sweep, call: Call, value: Value) -> bool:
 
 def _mask_of(call: Call, value: Value) -> Arg | None:
     """Return the mask or index of the entries that a call takes or overwrites; None without one."""
-    place = _SELECTING.get(call.target) if is_one_of(call.target, _SELECTIONS) else None
-    if place is not None:
-        return arguments(call).get(place[0], arguments(call).get(place[1]))
+    row = row_of(call.target)
+    if row.selects in row.parameters:
+        place = row.parameters.index(row.selects)
+        return arguments(call).get(place, arguments(call).get(row.selects))
     if is_store(call.target, "array") and call.args[0] is value:
         return call.args[1]
     return None
@@ -300,7 +283,7 @@ def _is_nan_in_both(sweep: Sweep, call: Call, value: Value) -> bool:
     if call.target is not np.where or len(call.args) != 3:
         return False
     made = sweep.made.get(call.args[0]) if isinstance(call.args[0], Value) else None
-    if made is None or made.target not in _ORDERS:
+    if made is None or row_of(made.target).answers != "order":
         return False
     other = call.args[2] if call.args[1] is value else call.args[1]
     return _read_entry_by_entry(sweep, value, _is_any) <= _read_entry_by_entry(
@@ -332,7 +315,7 @@ def _is_any(call: Call) -> bool:
 
 def _propagates_nan(call: Call) -> bool:
     """Return True if the result is nan wherever an operand is, as it is not for ``nan ** 0``."""
-    return is_one_of(call.target, _HANDING_ON)
+    return row_of(call.target).nan == "stays"
 
 
 def _may_hide_nan(sweep: Sweep, mask: Arg) -> bool:
@@ -394,8 +377,8 @@ def _back_to_question(sweep: Sweep, value: Value) -> list[Value] | None:
 
 def _is_question(call: Call) -> bool:
     """Return True if a call tells where something is nan or infinite."""
-    if call.target in _EQUALITIES:
+    answers = row_of(call.target).answers
+    if answers == "equality":
         own = call.half != "primal" and call.args[1] == Const(0.0)  # made by `zeros_stay`
         return own or call.args[0] is call.args[1]
-    rule = rule_of(call.target)
-    return rule is not None and rule.answers == "nan"
+    return answers == "nan"

@@ -15,19 +15,15 @@ import numpy as np
 
 from srcad.ir.core import Atom, Call, Display, Op, Value, values_in
 from srcad.ir.inference.builder import atom_type
-from srcad.ir.memory import is_one_of
 from srcad.ir.substitute import substituted_call
-from srcad.ir.traits import answers, costs_nothing
+from srcad.ir.traits import answers, costs_nothing, law_of_operator
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
 
 # Taking these again costs nothing worth a place in a list.
 _VIEWS = frozenset({np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.broadcast_to,
                     np.reshape, np.squeeze, np.ravel})  # fmt: skip
-_CHEAP = frozenset({operator.add, operator.sub, operator.mul, operator.neg, operator.pos,
-                    operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
-                    operator.truediv, operator.floordiv, operator.mod, operator.not_})  # fmt: skip
-_LIGHT = frozenset({operator.add, operator.sub, operator.mul, operator.neg})
+_LIGHT = ("sum", "difference", "product", "negative")
 _BUDGET = 3
 
 
@@ -190,7 +186,9 @@ def is_cheap(call: Call) -> bool:
         return not _is_fancy(call)
     if costs_nothing(call.target) or call.target in _VIEWS:
         return True
-    return (call.target in _CHEAP or answers(call.target)) and _is_python(call.result.type)
+    return (
+        law_of_operator(call.target) not in ("", "power") or answers(call.target)
+    ) and _is_python(call.result.type)
 
 
 def is_light(call: Call) -> bool:
@@ -199,7 +197,7 @@ def is_light(call: Call) -> bool:
     Making it again from what is at hand takes less time than keeping all of them does.
     """
     type_ = call.result.type
-    if not is_one_of(call.target, _LIGHT) or not isinstance(type_, Numeric) or call.effect:
+    if law_of_operator(call.target) not in _LIGHT or not isinstance(type_, Numeric) or call.effect:
         return False
     return type_.form == "array" and type_.dtype is not None and len(type_.shape or ()) >= 2
 

@@ -15,16 +15,13 @@ import numpy as np
 
 from srcad.ir.core import Arg, Atom, Call, Const, If, Value
 from srcad.ir.memory import is_one_of
+from srcad.ir.traits import law_of
 from srcad.runtime import zero_if_still
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.masks import arrives
 from srcad.transforms.sweep import Sweep
 from srcad.types.numeric import Numeric
 
-_PRODUCTS = frozenset({operator.mul, np.multiply})
-_QUOTIENTS = frozenset({operator.truediv, np.divide})
-_NEGATIVE = frozenset({operator.neg, np.negative})
-_POWERS = frozenset({operator.pow, np.power, np.float_power})
 _ROOTS = frozenset({np.sqrt, np.cbrt})
 _LOGIC = frozenset({np.logical_or, np.logical_and, np.logical_not})
 
@@ -34,7 +31,7 @@ def factor_that_moves(scope: ReverseScope, op: Call, place: int | str) -> Value 
 
     None if it is known to move, and where no root of the product is taken.
     """
-    if not is_one_of(op.target, _PRODUCTS) or op.kwargs or place not in (0, 1):
+    if law_of(op.target) != "product" or op.kwargs or place not in (0, 1):
         return None
     other = op.args[1 if place == 0 else 0]
     if not isinstance(other, Value) or not isinstance(other.type, Numeric):
@@ -54,13 +51,13 @@ def factor_that_moves(scope: ReverseScope, op: Call, place: int | str) -> Value 
 def term_that_moves(scope: ReverseScope, op: Call, place: int | str, dot: Atom) -> Value | None:
     """Return a test that is False where a term of a tangent is 0 because nothing moves."""
     own = scope.sweep.still.get(dot) if isinstance(dot, Value) else None
-    if is_one_of(op.target, _PRODUCTS):
+    if law_of(op.target) == "product":
         test = factor_that_moves(scope, op, place)
         if own is None or test is None:
             return own or test
         return scope.call(np.logical_and, own, test)
-    is_handed_on = is_one_of(op.target, _NEGATIVE) or (
-        is_one_of(op.target, _QUOTIENTS) and place == 0
+    is_handed_on = law_of(op.target) == "negative" or (
+        law_of(op.target) == "quotient" and place == 0
     )
     return own if is_handed_on else None
 
@@ -124,14 +121,14 @@ def _towards_root(sweep: Sweep, value: Value) -> list[Value] | None:
 
 
 def _keeps_zero(call: Call, value: Value) -> bool:
-    if is_one_of(call.target, _QUOTIENTS):
+    if law_of(call.target) == "quotient":
         return call.args[0] is value
-    return is_one_of(call.target, _PRODUCTS) or is_one_of(call.target, _NEGATIVE)
+    return law_of(call.target) == "product" or law_of(call.target) == "negative"
 
 
 def _is_root(call: Call) -> bool:
     """Return True for a function with an infinite slope at 0 that is finite there."""
-    if is_one_of(call.target, _POWERS):
+    if law_of(call.target) == "power":
         exponent = call.args[1]
         is_literal = isinstance(exponent, Const) and type(exponent.value) in (int, float)
         return is_literal and isinstance(exponent, Const) and 0 < exponent.value < 1

@@ -22,19 +22,18 @@ from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.memory import is_one_of
 from srcad.ir.operations import every
 from srcad.ir.text import target_name
 from srcad.ir.traits import built_parts, is_same, sets_places, sums_at_places
 from srcad.rules import tangents
-from srcad.rules.registry import qualified_name
+from srcad.rules.registry import qualified_name, row_of
 from srcad.rules.row import AlwaysRaisesError, Rule
 from srcad.transforms.calls import as_array, chosen_entries, lifted_arg, lifted_operand, times
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check
 from srcad.transforms.magnitudes import without_magnitudes
 from srcad.transforms.masks import guarded_operands, record_mask
-from srcad.transforms.missing import LEAVING_OUT, asks_for_nan, unless_cut
+from srcad.transforms.missing import asks_for_nan, unless_cut
 from srcad.transforms.refusals import (
     missing_rule,
     refuse_missing_cotangents,
@@ -157,7 +156,7 @@ def _zeros_for_excluded(forward: ForwardScope, op: Call, rule: Rule) -> Iterator
         return
     where = dict(op.kwargs).get("where", Const(None))
     mask: Arg | None = None if where == Const(None) else where
-    if is_one_of(op.target, LEAVING_OUT):
+    if row_of(op.target).nan == "left out":
         numbers = forward.builder.call(np.logical_not, forward.builder.call(np.isnan, a))
         mask = numbers if mask is None else forward.builder.call(np.logical_and, numbers, mask)
     if mask is not None:

@@ -193,7 +193,7 @@ def y1(x):
     return 0.5 * (special.y0(x) - special.yv(2, x))
 
 
-@derivative(special.i0, np.i0, samples=(-3, 3), kinks={0: 0})
+@derivative(special.i0, np.i0, entries="each", samples=(-3, 3), kinks={0: 0})
 def i0(x):
     """DLMF 10.29.3."""
     return special.i1(x)
