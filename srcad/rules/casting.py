@@ -21,7 +21,7 @@ from srcad.runtime import (
 )
 
 
-@linear(np.copy, samples=lambda f, m: [f(m)])
+@linear(np.copy, entries="moved", samples=lambda f, m: [f(m)])
 def copy(y_bar, a, order="K", subok=False):
     return y_bar
 
@@ -29,6 +29,7 @@ def copy(y_bar, a, order="K", subok=False):
 @linear(
     np.asarray,
     np.asanyarray,
+    entries="moved",
     takes_lists=True,
     memory="argument",
     samples=lambda f, m: [f(m), f([0.1, 0.2], np.float64)],
@@ -41,7 +42,8 @@ def asarray(y_bar, a, dtype=None, order=None, *, copy=None):
 
 @linear(
     np.array,
-    takes_lists=True, memory={"copy": (False, None)}, samples=lambda f, v, m, array: [
+    entries="moved", takes_lists=True, memory={"copy": (False, None)},
+    samples=lambda f, v, m, array: [
         f([0.1, 0.2]), f([[0.1, 0.2], [0.3, 0.4]]), f((v, array(4))), f(v, ndmin=3),
         f([0.1, 0.2], ndmin=2), f([[v, v], [array(4), v]]), f(m)],
 )  # fmt: skip
@@ -85,6 +87,7 @@ def deeper(y_bar, structure):
 @linear(
     np.ascontiguousarray,
     np.asfortranarray,
+    entries="moved",
     takes_lists=True,
     memory="shared",
     samples=lambda f, m: [f(m.T), f(0.5)],
@@ -95,7 +98,11 @@ def ascontiguousarray(y_bar, a, dtype=None):
 
 
 @linear(
-    np.astype, law="cast", memory={"copy": (False, None)}, samples=lambda f, m: [f(m, np.float64)]
+    np.astype,
+    entries="moved",
+    law="cast",
+    memory={"copy": (False, None)},
+    samples=lambda f, m: [f(m, np.float64)],
 )
 def astype(y_bar, x, dtype, *, copy=True):
     """A cast to integers cuts the derivative."""

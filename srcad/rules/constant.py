@@ -99,7 +99,7 @@ def full(y_bar, shape, fill_value, dtype=None, order="C"):
     return None, unbroadcast(y_bar, fill_value)
 
 
-@linear(np.full_like, samples=lambda f, v: [f(np.zeros((2, 4), int), v, float)])
+@linear(np.full_like, entries="moved", samples=lambda f, v: [f(np.zeros((2, 4), int), v, float)])
 def full_like(y_bar, a, fill_value, dtype=None, order="K", subok=True, shape=None):
     if dtype is not None and not np.issubdtype(dtype, np.inexact):
         return None, None

@@ -180,11 +180,11 @@ def irfft2(y_bar, a, s=None, axes=(-2, -1), norm=None):
 
 
 # ------------------------------------------------------------------------ order of frequencies
-@linear(np.fft.fftshift, samples=lambda f, v, m: [f(m), f(m, (-1,))])
+@linear(np.fft.fftshift, entries="moved", samples=lambda f, v, m: [f(m), f(m, (-1,))])
 def fftshift(y_bar, x, axes=None):
     return np.fft.ifftshift(y_bar, axes)
 
 
-@linear(np.fft.ifftshift, samples=lambda f, v, m: [f(m), f(m, (-1,))])
+@linear(np.fft.ifftshift, entries="moved", samples=lambda f, v, m: [f(m), f(m, (-1,))])
 def ifftshift(y_bar, x, axes=None):
     return np.fft.fftshift(y_bar, axes)

@@ -29,6 +29,7 @@ def names_places_twice(index):
 
 @linear(
     operator.getitem,
+    entries="moved",
     selects="index",
     memory="shared",
     samples=lambda f, m, mask, array: [
@@ -78,7 +79,7 @@ def at(places, axis, ndim):
 
 @linear(
     np.take,
-    selects="indices",
+    entries="moved", selects="indices",
     samples=lambda f, v, m, t: [
         f(v, [0, 0, 3]), f(m, np.array([0, 2, 2, 0, 1]), 0),
         f(m, np.array([0, 2, 2, 0, 1]), axis=1), f(m, [[0, 5], [5, 11]]), f(t, [0, -1, 0], axis=-1),
@@ -100,7 +101,7 @@ def take(y_bar, a, indices, axis=None, *, mode="raise"):
 
 @linear(
     np.take_along_axis,
-    samples=lambda f, m, t: [
+    entries="moved", samples=lambda f, m, t: [
         f(m, np.argsort(m, 1), 1), f(m, np.array([[0], [0], [1]]), 1),
         f(t, np.array([[[0], [0], [1]]]), 0), f(m, np.array([1, 1]), None)],
 )  # fmt: skip
@@ -128,6 +129,7 @@ def turned(k, rank):
 
 @linear(
     np.compress,
+    entries="moved",
     selects="condition",
     result=Result(any_lengths=True),
     samples=lambda f, v, m, mask: [f(mask, v), f([True, False, True], m, 0), f(mask, m, axis=-1)],
@@ -142,6 +144,7 @@ def compress(y_bar, condition, a, axis=None):
 
 @linear(
     np.extract,
+    entries="moved",
     selects="condition",
     result=Result(any_lengths=True),
     samples=lambda f, m: [f(m > 0, m)],
@@ -151,7 +154,12 @@ def extract(y_bar, condition, arr):
     return None, np.reshape(add_at(np.zeros_like(np.ravel(arr)), places, y_bar), np.shape(arr))
 
 
-@linear(np.delete, selects="obj", samples=lambda f, v, m: [f(v, 1), f(m, [0, 2], 0), f(m, [0, 2])])
+@linear(
+    np.delete,
+    entries="moved",
+    selects="obj",
+    samples=lambda f, v, m: [f(v, 1), f(m, [0, 2], 0), f(m, [0, 2])],
+)
 def delete(y_bar, arr, obj, axis=None):
     """The entries that stay are found by deleting from their numbers."""
     if axis is None:
@@ -164,7 +172,7 @@ def delete(y_bar, arr, obj, axis=None):
 
 @linear(
     np.insert,
-    samples=lambda f, v, m, array: [
+    entries="moved", samples=lambda f, v, m, array: [
         f(v, 1, 0.5), f(v, [1, 1, 3], array(3)), f(m, 1, array(4), axis=0), f(m, [0, 2], 0.5, 1),
         f(m, 2, 0.3), f(m, [0, 2], array(3, 2), axis=1), f(v, [3, 1], array(2)),
         f(m, 1, array(3), axis=1), f(v, 2, array(3))],
@@ -204,7 +212,7 @@ def on_diagonal(a, y_bar, offset):
 
 @linear(
     np.diag,
-    memory="read-only view", samples=lambda f, v, m, square: [
+    entries="moved", memory="read-only view", samples=lambda f, v, m, square: [
         *[f(x, k) for x in (v, m, m.T, square(3)) for k in (0, 1, -1)], f(v)],
 )  # fmt: skip
 def diag(y_bar, v, k=0):
@@ -215,14 +223,14 @@ def diag(y_bar, v, k=0):
     return on_diagonal(v, y_bar, k)
 
 
-@linear(np.diagflat, samples=lambda f, array: [f(array(2, 2), 1)])
+@linear(np.diagflat, entries="moved", samples=lambda f, array: [f(array(2, 2), 1)])
 def diagflat(y_bar, v, k=0):
     return np.reshape(np.diagonal(y_bar, k), np.shape(v))
 
 
 @linear(
     np.diagonal,
-    memory="read-only view", samples=lambda f, m, t: [
+    entries="moved", memory="read-only view", samples=lambda f, m, t: [
         *[f(x, offset=k) for x in (m, m.T, t) for k in (0, 1, -1)], f(t, 0, 2, 0), f(m, 1, 1, 0)],
 )  # fmt: skip
 def diagonal(y_bar, a, offset=0, axis1=0, axis2=1):
@@ -232,7 +240,12 @@ def diagonal(y_bar, a, offset=0, axis1=0, axis2=1):
     return np.moveaxis(bar, (-2, -1), (axis1, axis2))
 
 
-@linear(np.linalg.diagonal, memory="read-only view", samples=lambda f, t: [f(t, offset=1)])
+@linear(
+    np.linalg.diagonal,
+    entries="moved",
+    memory="read-only view",
+    samples=lambda f, t: [f(t, offset=1)],
+)
 def last_diagonal(y_bar, x, *, offset=0):
     return on_diagonal(x, y_bar, offset)
 
@@ -265,13 +278,17 @@ def diagonal_mask(rows, columns, offset):
 
 
 # ------------------------------------------------------------------------ triangles
-@linear(np.tril, selects="shape", samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)])
+@linear(
+    np.tril, entries="moved", selects="shape", samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)]
+)
 def tril(y_bar, m, k=0):
     """A vector is repeated as rows first."""
     return unbroadcast(np.tril(y_bar) if k == 0 else np.tril(y_bar, k), m)
 
 
-@linear(np.triu, selects="shape", samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)])
+@linear(
+    np.triu, entries="moved", selects="shape", samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)]
+)
 def triu(y_bar, m, k=0):
     """A vector is repeated as rows first."""
     return unbroadcast(np.triu(y_bar) if k == 0 else np.triu(y_bar, k), m)

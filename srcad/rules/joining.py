@@ -32,7 +32,7 @@ def as_given(bars, arrays):
 
 @linear(
     np.concatenate,
-    lists=("arrays",), samples=lambda f, v, m, t, array: [
+    entries="moved", lists=("arrays",), samples=lambda f, v, m, t, array: [
         f([m, array(2, 4)]), f((m, array(3, 1), m), 1), f((m, array(3, 1)), axis=-1),
         f((m, v), axis=None), f((t, array(2, 3, 2)), axis=2)],
 )  # fmt: skip
@@ -50,6 +50,7 @@ def concatenate(y_bar, arrays, axis=0, *, dtype=None):
 
 @linear(
     np.stack,
+    entries="moved",
     lists=("arrays",),
     samples=lambda f, v, m, array: [f([v, array(4)]), f([m, m, m], 1), f((m, m), axis=-1)],
 )
@@ -59,7 +60,10 @@ def stack(y_bar, arrays, axis=0, *, dtype=None):
 
 
 @linear(
-    np.vstack, lists=("tup",), samples=lambda f, v, m, array: [f([v, m, array(4)]), f([0.5, 0.2])]
+    np.vstack,
+    entries="moved",
+    lists=("tup",),
+    samples=lambda f, v, m, array: [f([v, m, array(4)]), f([0.5, 0.2])],
 )
 def vstack(y_bar, tup, *, dtype=None):
     bars = []
@@ -73,6 +77,7 @@ def vstack(y_bar, tup, *, dtype=None):
 
 @linear(
     np.hstack,
+    entries="moved",
     lists=("tup",),
     samples=lambda f, v, m, array: [f([v, array(2)]), f([m, array(3, 1)]), f([0.5, 0.2])],
 )
@@ -92,6 +97,7 @@ def hstack(y_bar, tup, *, dtype=None):
 
 @linear(
     np.dstack,
+    entries="moved",
     lists=("tup",),
     samples=lambda f, v, m, t, array: [f([m, m]), f([v, array(4)]), f([t, array(2, 3, 1)])],
 )
@@ -107,6 +113,7 @@ def dstack(y_bar, tup):
 
 @linear(
     np.column_stack,
+    entries="moved",
     lists=("tup",),
     samples=lambda f, v, m, array: [f([v, array(4)]), f([m, array(3)])],
 )
@@ -120,7 +127,7 @@ def column_stack(y_bar, tup):
     return as_given(bars, tup)
 
 
-@linear(np.append, samples=lambda f, v, m: [f(m, v), f(v, 0.5), f(m, m, axis=1)])
+@linear(np.append, entries="moved", samples=lambda f, v, m: [f(m, v), f(v, 0.5), f(m, m, axis=1)])
 def append(y_bar, arr, values, axis=None):
     if axis is None:
         n = np.size(arr)
@@ -134,6 +141,7 @@ def append(y_bar, arr, values, axis=None):
 @linear(
     np.split,
     np.array_split,
+    entries="moved",
     result=Result(None),
     memory="shared",
     samples=lambda f, v, m: [f(v, 2), f(m, [1], 1), f(m, 3)],
@@ -144,6 +152,7 @@ def split(y_bar, ary, indices_or_sections, axis=0):
 
 @linear(
     np.hsplit,
+    entries="moved",
     result=Result(None),
     memory="shared",
     samples=lambda f, v, m: [f(m, 2), f(v, [1, 3])],
@@ -152,20 +161,25 @@ def hsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 0 if np.ndim(ary) == 1 else 1), None
 
 
-@linear(np.vsplit, result=Result(None), memory="shared", samples=lambda f, m: [f(m, 3)])
+@linear(
+    np.vsplit, entries="moved", result=Result(None), memory="shared", samples=lambda f, m: [f(m, 3)]
+)
 def vsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 0), None
 
 
-@linear(np.dsplit, result=Result(None), memory="shared", samples=lambda f, t: [f(t, 2)])
+@linear(
+    np.dsplit, entries="moved", result=Result(None), memory="shared", samples=lambda f, t: [f(t, 2)]
+)
 def dsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 2), None
 
 
 @adjoint(
-    np.meshgrid, result=Result(None, static=("indexing",)),
+    np.meshgrid, entries="moved", result=Result(None, static=("indexing",)),
     memory={"copy": (False,)}, samples=lambda f, v, array: [
-        f(v, array(3)), f(v, array(3), array(2), indexing="ij"), f(v, array(3), array(2)), f(v, v)],
+        f(v, array(3)), f(v, array(3), array(2), indexing="ij"), f(v, array(3), array(2)), f(v, v),
+        f(v)],
 )  # fmt: skip
 def meshgrid(y_bar, y, *xi, indexing="xy"):
     """Sum over the axes along which each vector was repeated."""
@@ -180,7 +194,7 @@ def meshgrid(y_bar, y, *xi, indexing="xy"):
 
 # ------------------------------------------------------------------------ choices between arrays
 @linear(
-    np.select, selects="condlist",
+    np.select, entries="moved", selects="condlist",
     active=("choicelist", "default"), lists=("condlist", "choicelist"),
     samples=lambda f, v, m, mask, array: [
         f([mask, v > 0], [v, array(4)], 0.5), f([m > 0.5, m > -0.5], [m, v], array(3, 1)),
@@ -198,7 +212,7 @@ def select(y_bar, condlist, choicelist, default=0):
 
 
 @linear(
-    np.choose, selects="a", lists=("choices",),
+    np.choose, entries="moved", selects="a", lists=("choices",),
     samples=lambda f, v, m, array: [
         f(np.array([0, 1, 1, 0]), [v, array(4)]), f(np.array([[0], [1], [0]]), [m, v]),
         f(np.array([0, 3, -1, 1]), [v, array(4)], mode="wrap"),
@@ -218,7 +232,7 @@ def choose(y_bar, a, choices, *, mode="raise"):
 
 # ------------------------------------------------------------------------ blocks
 @linear(
-    np.block, takes_lists=True, samples=lambda f, v, w, m, array: [
+    np.block, entries="moved", takes_lists=True, samples=lambda f, v, w, m, array: [
         f([[m, array(3, 2)], [array(1, 4), array(1, 2)]]), f([v, w]), f([[v], [m]])],
 )  # fmt: skip
 def block(y_bar, arrays):

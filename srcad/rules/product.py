@@ -94,7 +94,7 @@ def dot(y_bar, a, b):
 
 
 @bilinear(
-    np.inner,
+    np.inner, entries="contracted",
     samples=lambda f, v, m, t, array: [
         f(v, array(4)), f(m, v), f(v, m), f(m, m), f(t, m), f(0.5, m), f(m, t)],
 )  # fmt: skip
@@ -161,7 +161,10 @@ def multi_dot(y_bar, y, arrays):
 
 if hasattr(np, "matvec"):  # NumPy 2.2
 
-    @bilinear(np.matvec, samples=lambda f, v, m, t, array: [f(m, v), f(t, array(2, 1, 4)), f(t, v)])
+    @bilinear(
+        np.matvec, entries="contracted",
+        samples=lambda f, v, m, t, array: [f(m, v), f(t, array(2, 1, 4)), f(t, v)],
+    )  # fmt: skip
     def matvec(y_bar, x1, x2):
         """Matrices times vectors on the last axis; the axes before them broadcast."""
         x1_bar = y_bar[..., None] * conj(x2)[..., None, :]
@@ -175,14 +178,17 @@ if hasattr(np, "matvec"):  # NumPy 2.2
         return unbroadcast(np.matvec(x2, conj(y_bar)), x1), unbroadcast(x2_bar, x2)
 
 
-@bilinear(np.linalg.vecdot, samples=lambda f, m, array: [f(m, array(3, 1), axis=0), f(m, m)])
+@bilinear(
+    np.linalg.vecdot, entries="contracted",
+    samples=lambda f, m, array: [f(m, array(3, 1), axis=0), f(m, m)],
+)  # fmt: skip
 def vecdot_along(y_bar, a, b, *, axis=-1):
     """Vectors on one axis, the first one conjugated; the other axes broadcast."""
     g = np.expand_dims(y_bar, axis)
     return unbroadcast(conj(g) * b, a), unbroadcast(g * a, b)
 
 
-@bilinear(np.vecdot, samples=lambda f, v, m: [f(m, v)])
+@bilinear(np.vecdot, entries="contracted", samples=lambda f, v, m: [f(m, v)])
 def vecdot(y_bar, a, b):
     return vecdot_along(y_bar, a, b)
 

@@ -65,6 +65,7 @@ def unflattened(rows, array, axis):
 # ------------------------------------------------------------------------ new shapes
 @linear(
     np.reshape,
+    entries="moved",
     memory="view or copy",
     samples=lambda f, t: [f(t, (4, 6)), f(t, -1), f(t, (6, 4), order="F")],
 )
@@ -76,7 +77,7 @@ def reshape(y_bar, a, shape, order="C", *, copy=None):
     return np.reshape(y_bar, np.shape(a)), None
 
 
-@linear(np.ravel, memory="view or copy", samples=lambda f, t: [f(t), f(t, "F")])
+@linear(np.ravel, entries="moved", memory="view or copy", samples=lambda f, t: [f(t), f(t, "F")])
 def ravel(y_bar, a, order="C"):
     if order not in ("C", "F"):
         return MEMORY_ORDER
@@ -86,21 +87,32 @@ def ravel(y_bar, a, order="C"):
 
 
 @linear(
-    np.squeeze, memory="view", samples=lambda f, array: [f(array(3, 1)), f(array(3, 1), axis=1)]
+    np.squeeze,
+    entries="moved",
+    memory="view",
+    samples=lambda f, array: [f(array(3, 1)), f(array(3, 1), axis=1)],
 )
 def squeeze(y_bar, a, axis=None):
     return np.reshape(y_bar, np.shape(a))
 
 
-@linear(np.expand_dims, memory="view", samples=lambda f, m: [f(m, 0), f(m, (0, -1))])
+@linear(
+    np.expand_dims, entries="moved", memory="view", samples=lambda f, m: [f(m, 0), f(m, (0, -1))]
+)
 def expand_dims(y_bar, a, axis):
     return np.reshape(y_bar, np.shape(a)), None
 
 
-@linear(np.atleast_1d, memory="view", samples=lambda f, v, array: [f(v), f(array()), f(v, v)])
+@linear(
+    np.atleast_1d,
+    entries="moved",
+    memory="view",
+    samples=lambda f, v, array: [f(v), f(array()), f(v, v)],
+)
 @linear(
     np.atleast_2d,
     np.atleast_3d,
+    entries="moved",
     memory="view",
     samples=lambda f, v, m, t, array: [f(v), f(m), f(array()), f(t), f(v, m)],
 )
@@ -117,6 +129,7 @@ def reshaped(y_bar, a):
 
 @linear(
     np.broadcast_to,
+    entries="moved",
     memory="read-only view",
     samples=lambda f, array: [f(array(3, 1), (2, 3, 4)), f(0.5, (3,))],
 )
@@ -126,6 +139,7 @@ def broadcast_to(y_bar, array, shape, subok=False):
 
 @linear(
     np.broadcast_arrays,
+    entries="moved",
     result=Result(None),
     memory="shared",
     samples=lambda f, v, array: [f(array(3, 1), v)],
@@ -134,7 +148,13 @@ def broadcast_arrays(y_bar, *args):
     return [None if y_bar[k] is None else unbroadcast(y_bar[k], args[k]) for k in range(len(args))]
 
 
-@linear(np.ix_, result=Result(None), memory="shared", samples=lambda f, v, w: [f(v, w), f(v)])
+@linear(
+    np.ix_,
+    entries="moved",
+    result=Result(None),
+    memory="shared",
+    samples=lambda f, v, w: [f(v, w), f(v)],
+)
 def ix_(y_bar, *args):
     """Each vector has an axis of its own; flags become the places where they hold."""
     return [None if y_bar[k] is None else np.reshape(y_bar[k], -1) for k in range(len(args))]
@@ -153,7 +173,12 @@ def inverse(axes):
     return tuple(order.index(k) for k in range(len(order)))
 
 
-@linear(np.transpose, memory="view", samples=lambda f, t: [f(t), f(t, (1, 2, 0)), f(t, (-1, 0, 1))])
+@linear(
+    np.transpose,
+    entries="moved",
+    memory="view",
+    samples=lambda f, t: [f(t), f(t, (1, 2, 0)), f(t, (-1, 0, 1))],
+)
 def transpose(y_bar, a, axes=None):
     if axes is None:
         return np.transpose(y_bar)
@@ -162,18 +187,23 @@ def transpose(y_bar, a, axes=None):
     return np.moveaxis(y_bar, span(0, np.ndim(a)), axes)
 
 
-@linear(np.matrix_transpose, memory="view", samples=lambda f, t: [f(t)])
-@linear(np.linalg.matrix_transpose, memory="view", samples=lambda f, t: [f(t)])
+@linear(np.matrix_transpose, entries="moved", memory="view", samples=lambda f, t: [f(t)])
+@linear(np.linalg.matrix_transpose, entries="moved", memory="view", samples=lambda f, t: [f(t)])
 def matrix_transpose(y_bar, x):
     return np.swapaxes(y_bar, -1, -2)
 
 
-@linear(np.swapaxes, memory="view", samples=lambda f, t: [f(t, 0, -1)])
+@linear(np.swapaxes, entries="moved", memory="view", samples=lambda f, t: [f(t, 0, -1)])
 def swapaxes(y_bar, a, axis1, axis2):
     return np.swapaxes(y_bar, axis1, axis2), None, None
 
 
-@linear(np.moveaxis, memory="view", samples=lambda f, t: [f(t, 0, -1), f(t, (0, 1), (-1, 0))])
+@linear(
+    np.moveaxis,
+    entries="moved",
+    memory="view",
+    samples=lambda f, t: [f(t, 0, -1), f(t, (0, 1), (-1, 0))],
+)
 def moveaxis(y_bar, a, source, destination):
     return np.moveaxis(y_bar, destination, source), None, None
 
@@ -185,33 +215,38 @@ def rolled(axis, start, ndim):
     return start - 1 if axis < start else start
 
 
-@linear(np.rollaxis, memory="view", samples=lambda f, t: [f(t, 2), f(t, 0, 3), f(t, -2, 1)])
+@linear(
+    np.rollaxis,
+    entries="moved",
+    memory="view",
+    samples=lambda f, t: [f(t, 2), f(t, 0, 3), f(t, -2, 1)],
+)
 def rollaxis(y_bar, a, axis, start=0):
     return np.moveaxis(y_bar, rolled(axis, start, np.ndim(a)), axis), None
 
 
 # ------------------------------------------------------------------------ new places
-@linear(np.flip, memory="view", samples=lambda f, t: [f(t), f(t, 1), f(t, (0, 2))])
+@linear(np.flip, entries="moved", memory="view", samples=lambda f, t: [f(t), f(t, 1), f(t, (0, 2))])
 def flip(y_bar, m, axis=None):
     return np.flip(y_bar, axis)
 
 
-@linear(np.fliplr, memory="view", samples=lambda f, m: [f(m)])
+@linear(np.fliplr, entries="moved", memory="view", samples=lambda f, m: [f(m)])
 def fliplr(y_bar, m):
     return np.fliplr(y_bar)
 
 
-@linear(np.flipud, memory="view", samples=lambda f, m: [f(m)])
+@linear(np.flipud, entries="moved", memory="view", samples=lambda f, m: [f(m)])
 def flipud(y_bar, m):
     return np.flipud(y_bar)
 
 
-@linear(np.rot90, memory="view", samples=lambda f, m, t: [f(m), f(t, 3, (1, 2))])
+@linear(np.rot90, entries="moved", memory="view", samples=lambda f, m, t: [f(m), f(t, 3, (1, 2))])
 def rot90(y_bar, m, k=1, axes=(0, 1)):
     return np.rot90(y_bar, -k, axes)
 
 
-@linear(np.roll, samples=lambda f, m: [f(m, 2), f(m, -1, 1), f(m, (1, 2), (0, 1))])
+@linear(np.roll, entries="moved", samples=lambda f, m: [f(m, 2), f(m, -1, 1), f(m, (1, 2), (0, 1))])
 def roll(y_bar, a, shift, axis=None):
     if isinstance(shift, (tuple, list)):
         return np.roll(y_bar, tuple(-s for s in shift), axis), None
@@ -236,7 +271,7 @@ def every_second(count):
 
 @linear(
     np.tile,
-    samples=lambda f, v, m, t, array: [
+    entries="moved", samples=lambda f, v, m, t, array: [
         f(v, 2), f(m, (2, 3)), f(v, (2, 3)), f(m, 2), f(t, (2, 1)), f(array(), 3)],
 )  # fmt: skip
 def tile(y_bar, A, reps):
@@ -261,7 +296,7 @@ def numbered(array):
 
 @linear(
     np.repeat,
-    samples=lambda f, v, m, array: [
+    entries="moved", samples=lambda f, v, m, array: [
         f(v, 3), f(m, 2), f(m, 2, 0), f(m, 3, -1), f(v, [1, 2, 0, 3]), f(m, np.array([2, 0, 1]), 0),
         f(array(), 2)],
 )  # fmt: skip
@@ -283,7 +318,11 @@ def summed_runs(y_bar, a, repeats):
     return add_at_repeated(np.zeros_like(a), places, y_bar)
 
 
-@linear(np.resize, samples=lambda f, v, m: [f(v, 7), f(m, (2, 3)), f(m, (5, 4)), f(v, (2, 4))])
+@linear(
+    np.resize,
+    entries="moved",
+    samples=lambda f, v, m: [f(v, 7), f(m, (2, 3)), f(m, (5, 4)), f(v, (2, 4))],
+)
 def resize(y_bar, a, new_shape):
     """The entries in memory order, again and again; zeros if there are none."""
     places = np.ravel(np.resize(numbered(a), new_shape))
@@ -294,6 +333,7 @@ def resize(y_bar, a, new_shape):
 
 @linear(
     np.lib.stride_tricks.sliding_window_view,
+    entries="moved",
     memory="read-only view",
     samples=lambda f, v, m, t: [f(v, 3), f(m, (2, 3)), f(m, 2, 1), f(t, (2, 2), axis=(0, 2))],
 )
@@ -304,7 +344,7 @@ def sliding_window_view(y_bar, x, window_shape, axis=None):
     return np.reshape(flat, np.shape(x)), None
 
 
-@linear(np.real_if_close, memory="shared", samples=lambda f, m: [f(m)])
+@linear(np.real_if_close, entries="moved", memory="shared", samples=lambda f, m: [f(m)])
 def real_if_close(y_bar, a, tol=100):
     """Of real numbers the argument itself."""
     return REAL_ONLY if may_be_complex(a) else y_bar

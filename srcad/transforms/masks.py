@@ -3,7 +3,8 @@
 `np.where`, `clip` and `maximum` have partials that are masks (booleans).  A cotangent made with one
 remembers it.  Where the mask is False the cotangent is exactly zero, and what the primal did there
 does not count: a singular partial (``1 / x``, ``log(x)``) is taken at a safe point instead.  So it
-is where entries are overwritten later, or dropped by `triu`: there the zeros are the mask.
+is where the rest of the function takes only some entries (`taken`).  Where entries are overwritten
+in a loop, the zeros of the cotangent are the mask.
 Code without masks pays nothing, and neither does code whose partials are finite anyway.
 """
 
@@ -22,6 +23,7 @@ from srcad.rules.registry import row_of
 from srcad.rules.row import Rule
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.sweep import Sweep
+from srcad.transforms.taken import taken
 from srcad.types.numeric import Numeric
 
 
@@ -85,6 +87,8 @@ def guarded_operands(
     mask = scope.sweep.masks.get(y_bar) if isinstance(y_bar, Value) else None
     if rule.safe is None or not _may_be_infinite(scope.sweep, op):
         return operands, result
+    if mask is None:
+        mask = taken(scope, op.result)
     if mask is None and _is_cut(scope.sweep, op.result):
         mask = scope.call(np.not_equal, y_bar, Const(0.0))
     if mask is None:
@@ -101,7 +105,11 @@ def guarded_operands(
 
 
 def _is_cut(sweep: Sweep, value: Value) -> bool:
-    """Return True if entries are overwritten later, or lie outside of a kept triangle."""
+    """Return True if entries are overwritten later, or lie outside of a kept triangle.
+
+    In between there are only calls whose partials do not vanish: a cotangent that is zero by value
+    would be taken for one that is cut.
+    """
     if not isinstance(value.type, Numeric) or not value.type.shape:
         return False
     return arrives(sweep, value, _towards_cut)
@@ -114,7 +122,10 @@ def _towards_cut(sweep: Sweep, value: Value) -> list[Value] | None:
             return None
         if is_store(call.target, "array") and call.args[0] is value:
             return None
-    return [call.result for call in readers if is_elementwise(call.target)]
+    return [call.result for call in readers if law_of(call.target) in _LINEAR]
+
+
+_LINEAR = ("sum", "difference", "negative", "positive")
 
 
 def _may_be_infinite(sweep: Sweep, op: Call) -> bool:

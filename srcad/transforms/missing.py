@@ -80,12 +80,13 @@ def rows_taking_part(
     x = operands.get(0)
     if (
         row_of(op.target).entries != "contracted"
+        or op.kwargs
         or not isinstance(x, Value)
         or not isinstance(y_bar, Value)
     ):
         return operands
     ranks = [_rank(value) for value in (x, operands.get(1), y_bar)]
-    if ranks not in ([2, 1, 1], [2, 2, 2]) or not arrives(
+    if ranks not in ([2, 1, 1], [2, 2, 1], [2, 2, 2]) or not arrives(
         scope.sweep, op.result, _towards_selection
     ):
         return operands

@@ -81,6 +81,7 @@ class Sweep:
     read_by: dict[Value, list[Call]] = field(default_factory=dict)
     mirrors: Mirrors | None = None
     walked: dict[Callable[..., Any], dict[Value, bool]] = field(default_factory=dict)
+    masks_of_uses: dict[Value, Any] = field(default_factory=dict)
     cut: frozenset[Value] | None = None
     asks_for_nan: bool | None = None
     decays: dict[Value, Any] = field(default_factory=dict)

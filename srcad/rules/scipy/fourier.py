@@ -130,12 +130,12 @@ def irfft2(y_bar, x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, worker
     return OVERWRITTEN if overwrite_x else of_numpy.irfft2(y_bar, x, s, axes, norm)
 
 
-@linear(fourier.fftshift, samples=lambda f, m: [f(m), f(m, (-1,))])
+@linear(fourier.fftshift, entries="moved", samples=lambda f, m: [f(m), f(m, (-1,))])
 def fftshift(y_bar, x, axes=None):
     return fourier.ifftshift(y_bar, axes)
 
 
-@linear(fourier.ifftshift, samples=lambda f, m: [f(m), f(m, (-1,))])
+@linear(fourier.ifftshift, entries="moved", samples=lambda f, m: [f(m), f(m, (-1,))])
 def ifftshift(y_bar, x, axes=None):
     return fourier.fftshift(y_bar, axes)
 

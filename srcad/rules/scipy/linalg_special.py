@@ -14,6 +14,7 @@ from srcad.runtime import unbroadcast
 # ------------------------------------------------------------------------ patterns
 @linear(
     linalg.block_diag,
+    entries="moved",
     samples=lambda f, v, m, array: [f(m, array(2, 2)), f(m, v, array(1, 2)), f(m)],
 )
 def block_diag(y_bar, *arrs):
@@ -42,7 +43,10 @@ def antidiagonal_sums(a):
 
 
 @linear(
-    linalg.toeplitz, active=("c", "r"), samples=lambda f, v, w: [f(v), f(v, w), f(w, v), f(v, r=v)]
+    linalg.toeplitz,
+    entries="moved",
+    active=("c", "r"),
+    samples=lambda f, v, w: [f(v), f(v, w), f(w, v), f(v, r=v)],
 )
 def toeplitz(y_bar, c, r=None):
     """Sums along the diagonals; the first entry of `r` is not read."""
@@ -61,7 +65,7 @@ def toeplitz(y_bar, c, r=None):
     return np.reshape(c_bar, np.shape(c)), np.reshape(r_bar, np.shape(r))
 
 
-@linear(linalg.circulant, samples=lambda f, v: [f(v), f(v[:1])])
+@linear(linalg.circulant, entries="moved", samples=lambda f, v: [f(v), f(v[:1])])
 def circulant(y_bar, c):
     if np.ndim(c) > 1:
         return STACK
@@ -72,7 +76,10 @@ def circulant(y_bar, c):
 
 
 @linear(
-    linalg.hankel, active=("c", "r"), samples=lambda f, v, w: [f(v), f(v, w), f(w, v), f(v, r=v)]
+    linalg.hankel,
+    entries="moved",
+    active=("c", "r"),
+    samples=lambda f, v, w: [f(v), f(v, w), f(w, v), f(v, r=v)],
 )
 def hankel(y_bar, c, r=None):
     """Sums along the other diagonals; the first entry of `r` is not read."""

@@ -21,6 +21,7 @@ CIRCULANT_LSTSQ = NoPartial("its rule is for singular='raise'")
 # ------------------------------------------------------------------------ patterns
 @linear(
     linalg.diagsvd,
+    entries="moved",
     samples=lambda f, w: [f(w, 3, 4), f(w, 5, 3), f(w, M=3, N=3)],
 )
 def diagsvd(y_bar, s, M, N):
@@ -29,7 +30,7 @@ def diagsvd(y_bar, s, M, N):
     return np.diagonal(y_bar), None, None
 
 
-@linear(linalg.leslie, samples=lambda f, v, w: [f(v, w)])
+@linear(linalg.leslie, entries="moved", samples=lambda f, v, w: [f(v, w)])
 def leslie(y_bar, f, s):
     """The first row is `f`, the diagonal below the main one is `s`."""
     if np.ndim(f) > 1 or np.ndim(s) > 1:
@@ -38,7 +39,7 @@ def leslie(y_bar, f, s):
 
 
 @linear(
-    linalg.convolution_matrix, result=Result(any_lengths=True),
+    linalg.convolution_matrix, entries="moved", result=Result(any_lengths=True),
     active=("a",),
     samples=lambda f, v: [
         f(v, 3), f(v, 6), f(v, 3, "same"), f(v, 6, mode="same"), f(v, 3, "valid"),

@@ -1,0 +1,245 @@
+"""Which entries of a value the rest of a function takes: a mask, made of those of the primal.
+
+Where ``np.sqrt(x)[x > 0]`` is all that is read of a root, the other entries have no part in the
+result, and their infinite slopes must not have one either.  The mask follows every use of the
+value: through functions that move entries by their rules, which move a mask as they move
+cotangents.  It does not depend on cotangents: one that is zero by value is no zero of a selection.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcad.analysis.arguments import arguments, rule_of
+from srcad.ir.argument_types import argument_type
+from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
+from srcad.ir.inference.builder import result_type
+from srcad.ir.library_operations import is_elementwise
+from srcad.ir.memory import reads_a_copy
+from srcad.ir.traits import sets_places
+from srcad.rules.registry import row_of
+from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.sweep import Sweep
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import same
+
+# Writes a mask at the end of the reverse half; None: all entries are taken, or it is not known.
+Mask = Callable[[ReverseScope], Value] | None
+_MOST_USES = 8
+
+
+def taken(scope: ReverseScope, value: Value) -> Value | None:
+    """Return a mask of the entries of a value that have a part in the result; None if unknown."""
+    if not isinstance(value.type, Numeric) or not value.type.shape:
+        return None
+    plan = _mask_of_value(scope.sweep, value)
+    return None if plan is None else plan(scope)
+
+
+def _mask_of_value(sweep: Sweep, value: Value) -> Mask:
+    known: dict[Value, Mask] = sweep.masks_of_uses
+    if value not in known:
+        known[value] = None  # also for what is met again meanwhile
+        known[value] = _mask_of_uses(sweep, value)
+    return known[value]
+
+
+def _mask_of_uses(sweep: Sweep, value: Value) -> Mask:
+    """Return the union of the masks of all uses."""
+    readers = list(dict.fromkeys(sweep.read_by.get(value, ())))
+    if value in sweep.handed_on or not 0 < len(readers) <= _MOST_USES:
+        return None
+    masks = []
+    for call in readers:
+        if _reads_no_entries(call, value):
+            continue
+        mask = _mask_of_use(sweep, call, value)
+        if mask is None:
+            return None
+        masks.append(mask)
+    return _either(masks) if masks else None
+
+
+def _either(masks: list[Callable[[ReverseScope], Value]]) -> Mask:
+    def write(scope: ReverseScope) -> Value:
+        found = masks[0](scope)
+        for mask in masks[1:]:
+            other = mask(scope)
+            found = found if other is found else scope.call(np.logical_or, found, other)
+        return found
+
+    return write
+
+
+def _reads_no_entries(call: Call, value: Value) -> bool:
+    """Return True if no derivative flows from a value through a call."""
+    row = row_of(call.target)
+    return row.kind == "nondifferentiable" or (
+        row.selects in row.parameters and _argument(call, row.selects) is value
+    )
+
+
+def _argument(call: Call, name: str) -> Arg | None:
+    row, given = row_of(call.target), arguments(call)
+    if name in row.parameters:
+        return given.get(row.parameters.index(name), given.get(name))
+    return given.get(name)
+
+
+def _mask_of_use(sweep: Sweep, call: Call, value: Value) -> Mask:
+    """Return the mask of the entries that one call takes of a value."""
+    selected = _selected(call, value)
+    if selected is not None:
+        return selected
+    after = _mask_of_value(sweep, call.result)
+    row = row_of(call.target)
+    if is_elementwise(call.target):
+        return after if _is_alike(call.result, value) else None
+    loses_some = call.args[0] is value and (sets_places(call.target) or row.selects == "shape")
+    if after is None and not loses_some:
+        return None
+    if sets_places(call.target) and call.args[0] is not value:
+        return _of_written(call, value, after)
+    if row.entries != "moved" and not sets_places(call.target):
+        return None
+    return _moved_back(sweep, call, value, after)
+
+
+def _of_written(call: Call, value: Value, after: Mask) -> Mask:
+    """Return which entries of an array are taken that is written into another one."""
+    index = call.args[1]
+    if after is None or call.args[2] is not value or reads_a_copy(index):
+        return None
+    part = result_type(operator.getitem, (call.result, index), ())
+    if not isinstance(part, Numeric) or not _is_alike(Value(part), value):
+        return None
+    return lambda scope: scope.call(operator.getitem, after(scope), index)
+
+
+def _selected(call: Call, value: Value) -> Mask:
+    """Return the mask that a call names: as an index, a condition, or ``where=``."""
+    row = row_of(call.target)
+    where = dict(call.kwargs).get("where")
+    if isinstance(where, Value) and _is_mask(where):
+        return lambda scope: where
+    if row.selects not in row.parameters:
+        return None
+    chosen = _argument(call, row.selects)
+    if is_elementwise(call.target):  # np.where
+        return _of_branches(call, value, chosen)
+    if row.lists:
+        return _of_choices(call, value, chosen, _argument(call, row.lists[-1]))
+    if not isinstance(chosen, Value) or not _is_mask(chosen):
+        return None
+    mask, axes = chosen, _axes_behind(value, chosen)
+    if axes is None:
+        return None
+    leaves_out = row.selects == "obj"
+
+    def write(scope: ReverseScope) -> Value:
+        found = scope.call(np.logical_not, mask) if leaves_out else mask
+        return found if not axes else scope.call(np.expand_dims, found, axes)
+
+    return write
+
+
+def _axes_behind(value: Value, mask: Value) -> Display | tuple[()] | None:
+    """Return the axes that a mask of the first axes lacks; None if it does not fit."""
+    shape, known = value.type.shape, mask.type.shape  # type: ignore[union-attr]
+    if not known or not shape or len(known) > len(shape):
+        return None
+    if not all(map(same, known, shape)):
+        return None
+    lacking = tuple(Const(k) for k in range(len(known), len(shape)))
+    return Display("tuple", lacking) if lacking else ()
+
+
+def _of_branches(call: Call, value: Value, condition: Arg | None) -> Mask:
+    if not isinstance(condition, Value) or not _is_mask(condition) or len(call.args) != 3:
+        return None
+    if not _is_alike(call.result, value):
+        return None
+    first, second = (arg is value for arg in call.args[1:])
+    if first and second:
+        return None
+    return lambda scope: condition if first else scope.call(np.logical_not, condition)
+
+
+def _of_choices(call: Call, value: Value, chosen: Arg | None, choices: Arg | None) -> Mask:
+    """Return where one of several arrays is chosen; more entries do no harm."""
+    if not isinstance(choices, Display) or not _is_alike(call.result, value):
+        return None
+    places = [k for k, item in enumerate(choices.items) if item is value]
+    if len(places) != 1:
+        return None
+    if isinstance(chosen, Display) and len(chosen.items) == len(choices.items):
+        condition = chosen.items[places[0]]
+        is_mask = isinstance(condition, Value) and _is_mask(condition)
+        return (lambda scope: condition) if is_mask else None  # type: ignore[return-value]
+    if isinstance(chosen, Value) and _is_mask(chosen) and len(choices.items) == 2:
+        if places[0]:
+            return lambda scope: chosen
+        return lambda scope: scope.call(np.logical_not, chosen)
+    return None
+
+
+def _moved_back(sweep: Sweep, call: Call, value: Value, after: Mask) -> Mask:
+    """Return the mask of a result in the places of an operand, moved by the rule of the call."""
+    rule = rule_of(call.target)
+    if rule is None or rule.kind != "linear" or not rule.shipped or rule.function is None:
+        return None
+    if _holds(call, value) != 1:
+        return None
+    function = rule.function
+
+    def write(scope: ReverseScope) -> Value:
+        if after is None:
+            flags: Value = scope.call(np.ones, scope.call(np.shape, call.result))
+        else:
+            flags = scope.call(np.astype, after(scope), Const(np.float64))
+        kwargs = dict(call.kwargs)
+        found = sweep.inline(scope.builder, function, [flags, *call.args], kwargs)
+        entries = [found] if rule.single else list(found)
+        entry = _entry_of(call, value, entries, rule)
+        return scope.call(np.not_equal, entry, Const(0.0))
+
+    return write
+
+
+def _holds(call: Call, value: Value) -> int:
+    return sum(
+        one is value for arg in (*call.args, *dict(call.kwargs).values()) for one in values_in(arg)
+    )
+
+
+def _entry_of(call: Call, value: Value, entries: list[Any], rule: Any) -> Any:
+    """Return the part of what a rule returns that belongs to an operand."""
+    for place, arg in arguments(call).items():
+        where = rule.entry(place)
+        if where is None or value not in values_in(arg):
+            continue
+        entry = entries[where[0]]
+        if where[1] is not None:
+            entry = entry[where[1]]
+        if isinstance(arg, Display):
+            items = entry.items if isinstance(entry, Display) else entry
+            return items[[item is value for item in arg.items].index(True)]
+        return entry
+    raise AssertionError(call.target)
+
+
+def _is_mask(value: Value) -> bool:
+    type_ = argument_type(value)
+    return isinstance(type_, Numeric) and type_.kind == "b" and type_.form == "array"
+
+
+def _is_alike(a: Value, b: Value) -> bool:
+    """Return True if two arrays certainly have the same shape."""
+    x, y = a.type, b.type
+    if not isinstance(x, Numeric) or not isinstance(y, Numeric) or not x.shape or not y.shape:
+        return False
+    return len(x.shape) == len(y.shape) and all(map(same, x.shape, y.shape))
