@@ -288,12 +288,19 @@ def _at_run_time(state: Machine, node: ast.For, iterable: AbstractValue) -> None
 
 def _few_items(state: Machine, iterable: AbstractValue) -> tuple[AbstractValue, ...] | None:
     """Return the items of a loop of few iterations that could be written out."""
-    if not isinstance(iterable, IteratorValue):
+    if not isinstance(iterable, IteratorValue) or _is_checkpointed(iterable):
         return None
     items = static_items(state, iterable)
     if items is None:
         return items_beside_arrays(state, iterable, UNROLL_LIMIT)
     return items if len(items) <= UNROLL_LIMIT else None
+
+
+def _is_checkpointed(box: AbstractValue) -> bool:
+    """Return True if a checkpointed range is part of an iterable."""
+    return isinstance(box, IteratorValue) and (
+        bool(box.segments) or any(map(_is_checkpointed, box.parts))
+    )
 
 
 def _unrolled(

@@ -1,6 +1,8 @@
 """Calls without a rule that run as they stand: no derivative flows on from their results."""
 
+import collections
 import io
+import queue
 import random
 import sys
 import types
@@ -344,3 +346,31 @@ def test_key_by_identity_of_list_is_refused():
 
     with pytest.raises(srcad.errors.UnsupportedSyntaxError, match="identity"):
         srcad.grad(f)(2.0)
+
+
+def set_of_a_table(x):
+    table = collections.defaultdict(set)
+    for v, k in zip(x, "aba", strict=True):
+        table[k].add(float(v * v))
+    return sum(sum(numbers) for numbers in table.values())
+
+
+def item_of_an_array_of_objects(x):
+    lists = np.empty(2, dtype=object)
+    lists[0] = [1.0, 2.0]
+    lists[0].append(x[0])
+    return lists[0][2] * x[1]
+
+
+def queue_that_is_read(x):
+    waiting = queue.Queue()
+    waiting.put(x[0] * x[0])
+    return waiting.get() * x[1]
+
+
+@pytest.mark.parametrize(
+    "f", [set_of_a_table, item_of_an_array_of_objects, queue_that_is_read], ids=lambda f: f.__name__
+)
+def test_objects_that_a_call_has_written_into_carry_no_derivative(f):
+    with pytest.raises(srcad.errors.SrcadError):
+        srcad.grad(f)(np.array([1.0, 2.0, 3.0]))

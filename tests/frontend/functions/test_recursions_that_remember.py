@@ -197,6 +197,29 @@ def made_in_a_recursion(x):
     return power(np.sin, 3)(x).sum()
 
 
+def written_by_a_recursion(x):
+    xs = []
+
+    def go(n):
+        if n == 0:
+            return 0.0
+        xs.append(x[0] * n)
+        return go(n - 1)
+
+    return go(3) + sum(xs)
+
+
+def given_to_a_recursion(x):
+    def go(xs, n):
+        if n == 0:
+            return 0.0
+        xs.append(x[0] * n)
+        return go(xs, n - 1)
+
+    items = [x[1]]
+    return go(items, 3) + sum(items)
+
+
 @pytest.mark.parametrize(
     **named(
         [
@@ -214,6 +237,8 @@ def made_in_a_recursion(x):
             (walk_over_objects, 0.8),
             (one_by_one, X),
             (made_in_a_recursion, X),
+            (written_by_a_recursion, X),
+            (given_to_a_recursion, X),
         ]
     )
 )

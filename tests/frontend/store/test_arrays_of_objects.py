@@ -161,11 +161,18 @@ def test_unmodified_object_array_entries(f):
 def test_list_in_object_array_not_numeric():
     """Its method was looked for in the numbers: an AttributeError at the call."""
 
-    def f(x):
+    def counted(x):
         c = np.empty(2, dtype=object)
         c[0] = [1.0, 2.0]
         c[0].append(x)
         return len(c[0]) * x
 
+    def read(x):
+        c = np.empty(2, dtype=object)
+        c[0] = [1.0, 2.0]
+        c[0].append(x)
+        return c[0][2] * x
+
+    assert srcad.grad(counted)(2.0) == 3.0
     with pytest.raises(SrcadError):
-        srcad.grad(f)(2.0)
+        srcad.grad(read)(2.0)

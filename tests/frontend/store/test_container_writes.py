@@ -166,33 +166,9 @@ def a_row_of_an_older_list(x):
     return sum(g[0]) * sum(row)
 
 
-def written_by_a_recursion(x):
-    xs = []
-
-    def go(n):
-        if n == 0:
-            return 0.0
-        xs.append(x[0] * n)
-        return go(n - 1)
-
-    return go(3) + sum(xs)
-
-
-def given_to_a_recursion(x):
-    def go(xs, n):
-        if n == 0:
-            return 0.0
-        xs.append(x[0] * n)
-        return go(xs, n - 1)
-
-    items = [x[1]]
-    return go(items, 3) + sum(items)
-
-
 @pytest.mark.parametrize(
     "f",
-    [appended_twice, one_row_many_times, one_of_two, a_copy_of_rows, a_row_of_an_older_list,
-     written_by_a_recursion, given_to_a_recursion],
+    [appended_twice, one_row_many_times, one_of_two, a_copy_of_rows, a_row_of_an_older_list],
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_write_through_unknown_path_rejected(f: Callable[..., Any]) -> None:
