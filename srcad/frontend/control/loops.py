@@ -315,6 +315,9 @@ def _unrolled(
         raise problem
     refused = problem.error if isinstance(problem, NotConstant) else problem
     start.again()  # before the items of arrays are read
+    is_of_keys = any(error is refused for error, _ in state.dicts.asked)
+    if is_of_keys and static_items(state, iterable) is None:
+        raise refused  # a dict may get any key instead: another one is no other program then
     items = _few_items(state, iterable)
     if items is None:
         raise _with_remedy(state, iterable, refused) from None
