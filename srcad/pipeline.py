@@ -187,6 +187,8 @@ def interpreted(function: Any, parameters: Sequence[Parameter], signature: Signa
         for other in others if inactive.left else ():
             with suppress(SrcadError):
                 return once(other)
+        if dicts.open(refused):  # what can be followed is not left to the call
+            continue
         for are_read in (False, True)[: 1 + inactive.left] if _may_look(inactive, refused) else ():
             other = Inactive(looks=True, are_read=are_read)
             try:
