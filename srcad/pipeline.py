@@ -17,6 +17,7 @@ from srcad.backends.registry import BACKENDS, backend_of
 from srcad.errors import NotCompiledError, SrcadError, UnsupportedTypeError
 from srcad.frontend.domain.frames import Dicts, Inactive, NumbersNeeded
 from srcad.frontend.domain.outside_places import Outside
+from srcad.frontend.domain.surroundings import noting_surroundings
 from srcad.frontend.lower import Lowered, Signature, lower
 from srcad.frontend.outside.doubts import Again
 from srcad.ir.core import Function
@@ -235,8 +236,10 @@ def compiled_for_types(
     arguments: Mapping[str, Any],
 ) -> Compiled:
     """Lower a function for these types, differentiate it, and generate code."""
-    with deep_recursion():
-        return _of_types(function, parameters, request, types, environment, arguments)
+    with deep_recursion(), noting_surroundings() as noted:
+        made = _of_types(function, parameters, request, types, environment, arguments)
+    guards = (*made.lowered.guards, *noted.guards)
+    return replace(made, lowered=replace(made.lowered, guards=guards))
 
 
 def _of_types(

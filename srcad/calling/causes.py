@@ -101,6 +101,8 @@ def _difference(guard: Guard, found: Any) -> str | None:
     match guard.kind:
         case "equals" if type(found) is not type(expected) or shown(found) != shown(expected):
             return f"is {shown(found)} instead of {shown(expected)}"
+        case "alike" if not expected.fits(found):
+            return f"is {shown(found)} instead of {shown(expected.value)}"
         case "is" if found is not expected:
             return "is another object"
         case "code" if expected is not None:

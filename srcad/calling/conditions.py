@@ -159,6 +159,8 @@ class Conditions:
                 if builtin is _NOTHING:
                     return f"{space}[{quoted(key)}]"
                 return f"{space}.get({quoted(key)}, {self.constant(builtin)})"
+            case "of":
+                return self.constant(key.value)
             case "module":
                 return f"{self.constant(sys.modules)}[{quoted(key)}]"
             case "cell":

@@ -64,7 +64,7 @@ def _identities(c: Conditions, objects: tuple[str, ...], kind: str) -> str:
 
 
 def _presence(c: Conditions, first: str, kind: str, expected: Any) -> str:
-    """Return a test that something still is there, or still is not."""
+    """Return a test that something still is there, still is not, or has the same contents."""
     match kind:
         case "has":
             return f"{c.constant(hasattr)}({first}, {quoted(expected)})"
@@ -82,6 +82,8 @@ def _presence(c: Conditions, first: str, kind: str, expected: Any) -> str:
             return f"{_text(c, expected)} not in {first}"
         case "empty":
             return f"not {c.constant(is_filled)}({first})"
+        case "alike":
+            return f"{c.constant(expected.fits)}({first})"
     raise KeyError(kind)
 
 

@@ -1,7 +1,8 @@
 """Where a value is found again at the next call.
 
 A path is a tuple of steps, taken from the function that is differentiated.  ``("param", name)`` and
-``("module", name)``, a module that is imported, can only come first.  ``("global", name)``,
+``("module", name)``, a module that is imported, can only come first, and so can ``("of", owner)``,
+an object that is held.  ``("global", name)``,
 ``("cell", name)``, ``("default", k)`` and ``("kwdefault", name)`` are taken from a function, the
 first one or a helper that the steps before lead to; ``("attr", name)``, ``("item", key)`` and
 ``("shape", axis)`` from any object, and ``EACH`` from a list: all its items.
@@ -97,6 +98,8 @@ def spelled(path: Path) -> str:
                 text = f"{text}[{shown(key[0])}]"
             case "each":
                 text = f"{text}[...]"
+            case "of":
+                pass
             case "default" | "kwdefault":
                 text = f"a default of {text}"
             case _:
@@ -126,6 +129,7 @@ _STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "item": lambda found, key: found[key],
     "attr": lambda found, name: type(found) if name == "__class__" else getattr(found, name),
     "module": lambda _, name: sys.modules[name],
+    "of": lambda _, owner: owner.value,
     "shape": lambda found, axis: found.shape[axis],
     "global": _global,
     "cell": _cell,

@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from srcad.frontend.branches import phi
 from srcad.frontend.branches.branch import read_branch_value
 from srcad.frontend.domain.frames import DEAD, Unreachable
+from srcad.frontend.domain.predicates import is_of_users
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant
 from srcad.frontend.machine.constants import truth
 from srcad.frontend.machine.dispatch import Args, Kwargs
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store import runtime_keys
 from srcad.ir.core import UNDEF, Atom, Value
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import BOOL, Numeric
 
 Use = Callable[[AbstractValue], AbstractValue]
 
@@ -124,6 +125,8 @@ def condition(state: Machine, box: AbstractValue) -> Atom:
         known = truth(state, part)
         return part if known is None else Constant(known)
 
+    if isinstance(box, Constant) and box.path is None and is_of_users(box):
+        return state.emit(bool, box, effect=True, type=BOOL)
     return state.atom(
         on_each_side(state, box, true)
         if isinstance(box, Choice)

@@ -26,6 +26,7 @@ GuardKind = Literal[
     "empty",
     "same",
     "apart",
+    "alike",
 ]
 
 
@@ -41,7 +42,8 @@ class Guard:
     it is not found without asking its class; ``"set"`` and
     ``"unset"``: a dict with, or without, this key; ``"keys"``: a dict with these keys;
     ``"length"``: a list of this length; ``"empty"``: a cell that holds nothing;
-    ``"same"`` and ``"apart"``: one object with those at these other paths, or all different ones.
+    ``"same"`` and ``"apart"``: one object with those at these other paths, or all different ones;
+    ``"alike"``: a value that its snapshot fits (`srcad.frontend.domain.surroundings`).
     """
 
     path: Path

@@ -39,13 +39,16 @@ _PROTOCOL = (
     "__len__", "__bool__", "__iter__", "__contains__", "__getitem__", "__eq__", "__hash__",
     "__reversed__", "__lt__", "__gt__", "__le__", "__ge__", "__add__", "__mul__",
 )  # fmt: skip
+# What a class may say of an object that no path leads to.
+_ANSWERS = (
+    "__len__", "__bool__", "__iter__", "__contains__", "__getitem__", "__float__", "__int__",
+    "__index__", "__complex__", "__str__", "__format__",
+)  # fmt: skip
 _CUTS = frozenset({slice, range, *KEEPING})
 
 # Code and plain data: what an object that is reached anew at every call may not be, to be asked.
-_PLAIN = (
-    int, float, complex, str, bytes, tuple, list, dict, type(None), type, FunctionType,
-    BuiltinFunctionType, ModuleType, enum.Enum,
-)  # fmt: skip
+_CODE = (type, FunctionType, BuiltinFunctionType, ModuleType, enum.Enum)
+_PLAIN = (int, float, complex, str, bytes, tuple, list, dict, type(None), *_CODE)
 
 
 def is_plain(value: Any) -> bool:
@@ -139,9 +142,14 @@ def has_dtype(box: AbstractValue, dtype: AbstractValue) -> bool | None:
 
 
 def is_of_users(box: Constant) -> bool:
-    """Return True if an object is reached anew at every call, and is no code or plain data."""
-    if box.path is None or isinstance(box, Text):
+    """Return True if an object is reached anew at every call, and is no code or plain data.
+
+    Or if it is held, and its class says what a builtin returns for it.
+    """
+    if isinstance(box, Text):
         return False
+    if box.path is None:
+        return not isinstance(box.value, _CODE) and answers(type(box.value), *_ANSWERS)
     return not isinstance(box.value, _PLAIN) or answers(type(box.value), *_PROTOCOL)
 
 

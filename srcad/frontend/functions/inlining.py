@@ -33,12 +33,12 @@ from srcad.frontend.operations.statements import lower_statements, set_return
 from srcad.frontend.source.definition import definition
 from srcad.frontend.source.syntax import bound_names, calls_itself, declared_names
 from srcad.frontend.store.cells import enclosing_frame, returned
-from srcad.frontend.store.lookup import value_of_object
+from srcad.frontend.store.lookup import reads_noted, value_of_object
 from srcad.ir.core import NONE, RETURN, Location, Value
 from srcad.startup.deep_recursion import deep_recursion
 from srcad.startup.identifiers import module_of, plain
 from srcad.startup.records import dataclass, field
-from srcad.types.sources import Path, is_filled
+from srcad.types.sources import Path, Step, is_filled
 
 TRUSTED_PREFIX = "srcad."
 
@@ -94,7 +94,7 @@ def callee_of(state: Machine, function: FunctionType, path: Path | None) -> Call
     )
 
     def default(value: Any, *step: Any) -> Callable[[], AbstractValue]:
-        return partial(value_of_object, state, value, None if path is None else (*path, step))
+        return partial(_default, state, frame, function, value, step)
 
     given = function.__defaults__ or ()
     defaults = tuple(default(value, "default", k) for k, value in enumerate(given))
@@ -102,6 +102,18 @@ def callee_of(state: Machine, function: FunctionType, path: Path | None) -> Call
     kw_defaults = {name: default(value, "kwdefault", name) for name, value in named}
     key = id(function.__code__), id(function.__globals__), *map(id, cells.values())
     return Callee(node, frame, defaults, kw_defaults, key)
+
+
+def _default(
+    state: Machine, frame: Frame, function: FunctionType, value: Any, step: Step
+) -> AbstractValue:
+    """Return the default value of a parameter."""
+    if frame.path is not None:
+        return value_of_object(state, value, (*frame.path, step))
+    noted = reads_noted(state, frame)
+    if noted is not None:
+        noted.add(function, (step,), value)
+    return value_of_object(state, value, None)
 
 
 def refuse_without_result(name: str, where: Location | None) -> NoReturn:

@@ -30,7 +30,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.fields import class_path, has_written
 from srcad.frontend.operations.members import is_own, member
-from srcad.frontend.store.lookup import below, is_stable, value_of_object
+from srcad.frontend.store.lookup import below, is_stable, note_attribute, value_of_object
 from srcad.frontend.store.runtime_keys import class_of_record
 from srcad.ir.core import Value
 from srcad.types.numeric import BOOL, Numeric
@@ -215,6 +215,8 @@ def hasattr_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None
             state.inactive.left = True
             return None
         found = hasattr(box.value, name)
+        if box.path is None and box.atom is None:
+            note_attribute(state, box.value, name)
         state.guard(box.path, "has" if found else "lacks", name)
         return Constant(found)
     if isinstance(box, RecordValue) and name in box.keys:

@@ -28,6 +28,7 @@ from srcad.frontend.domain.memory import Either, Objects, Origin
 from srcad.frontend.domain.outside_places import Outside
 from srcad.frontend.domain.predicates import is_nondifferentiable, is_plain
 from srcad.frontend.domain.structure import Done, mapped, values_of
+from srcad.frontend.domain.surroundings import Surroundings, surroundings
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
@@ -122,6 +123,8 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
     negated: dict[Value, Value] = field(default_factory=dict)
     outside: Outside = field(default_factory=Outside)
     all_real: bool = True
+    stops_all: bool = False  # in a rule: a later derivative may flow through every value
+    surroundings: Surroundings | None = field(default_factory=surroundings)
 
     @property
     def frame(self) -> Frame:

@@ -46,7 +46,12 @@ from srcad.frontend.operations.members import (
 )
 from srcad.frontend.prelude.containers import LibraryObject
 from srcad.frontend.store import foreign_operands, stale
-from srcad.frontend.store.lookup import STABLE_MODULES, has_default_attributes, value_of_object
+from srcad.frontend.store.lookup import (
+    STABLE_MODULES,
+    has_default_attributes,
+    note_attribute,
+    value_of_object,
+)
 from srcad.frontend.store.memory_effects import flat
 from srcad.ir.core import Value
 from srcad.rules.registry import index_of_field
@@ -267,6 +272,8 @@ def of_record(state: Machine, box: RecordValue, name: str) -> AbstractValue:
         )
     if found is missing or isinstance(found, types.MemberDescriptorType):  # an empty slot
         raises(state, AttributeError, f"{label(box.cls)!r} object has no attribute {name!r}")
+    if path is None:
+        note_attribute(state, box.cls, name)
     return member(state, box, found, None if path is None else (*path, ("attr", name)))
 
 
@@ -329,6 +336,10 @@ def _of_plain(state: Machine, value: Any, name: str) -> AbstractValue:
             why="the sets of a differentiated function are constants.",
             help=("make another one:  s = s | {item}", "or use a dict or a list"),
         )
+    defined = inspect.getattr_static(type(value), name, None)
+    if isinstance(defined, property) and isinstance(defined.fget, types.FunctionType):
+        note_attribute(state, type(value), name)
+        return MethodValue(BoundValue(Constant(defined.fget), (Constant(value),)), "__property__")
     found = attribute_or_raise(state, Constant(value), name)
     if isinstance(value, type) and isinstance(
         inspect.getattr_static(value, name, None), classmethod

@@ -6,9 +6,10 @@ import ast
 import contextlib
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from srcad.frontend.branches.choices import choose, negation, on_each_side
+from srcad.frontend.domain.predicates import is_of_users
 from srcad.frontend.domain.structure import is_mutable
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -259,12 +260,19 @@ def _membership(
         if parts and all(isinstance(p, Constant) and is_settled(state, p) for p in parts):
             held = [p.value for p in parts if isinstance(p, Constant)]
             return Constant((item.value in held) != negated)
-        if isinstance(container, Constant) and container.path is None:
+        if _is_held(container):
             return is_found(state, item, container, negated=negated)
     own = special(state, container, "__contains__", item) if is_of_library(container) else None
     unknown = isinstance(container, Value) and isinstance(container.type, Opaque)
     result = own or state.contains(container, item, effect=unknown, type=BOOL)
     return negation(state, result) if negated else result
+
+
+def _is_held(container: AbstractValue) -> TypeGuard[Constant]:
+    """Return True for a constant of the program whose class leaves ``in`` alone."""
+    if not isinstance(container, Constant) or container.path is not None:
+        return False
+    return not is_of_users(container)
 
 
 def _settled_tuple(state: Machine, box: AbstractValue) -> AbstractValue:

@@ -22,7 +22,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.fields import class_path, set_field
 from srcad.frontend.outside.doubts import record_possible_writes
 from srcad.frontend.source.effects import effects_of
-from srcad.frontend.store.lookup import below, value_of_object, with_first_arguments
+from srcad.frontend.store.lookup import below, note_attribute, value_of_object, with_first_arguments
 from srcad.startup.identifiers import label
 from srcad.types.reading import Reader, namespace
 from srcad.types.sources import Path
@@ -39,6 +39,8 @@ def of_bases(state: Machine, box: Super, name: str) -> AbstractValue:
             place = ("item", order.index(box.cls) + 1 + k)
             path = None if start is None else (*start, ("attr", "__mro__"), place, ("attr", name))
             found = vars(base)[name]
+            if path is None:
+                note_attribute(state, base, name)
             if found is object.__init__:
                 return Constant(found)
             if found is object.__getattribute__:
@@ -181,6 +183,8 @@ def of_class(state: Machine, box: Constant, name: str) -> AbstractValue | None:
 
 def attribute_or_raise(state: Machine, box: Constant, name: str) -> Any:
     """Return an attribute of an object; a missing one raises at run time as in Python."""
+    if box.path is None and box.atom is None:
+        note_attribute(state, box.value, name)
     try:
         return getattr(box.value, name)
     except AttributeError as error:

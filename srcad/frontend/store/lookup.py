@@ -15,6 +15,7 @@ from srcad import errors
 from srcad.arguments.signature import holds_its_code
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.outside_places import OutsidePlace
+from srcad.frontend.domain.surroundings import Surroundings
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -39,6 +40,7 @@ from srcad.types.sources import Path
 STABLE_MODULES = frozenset(
     {"numpy", "math", "cmath", "operator", "scipy", "builtins", "functools", "itertools", "srcad"}
 )
+_OF_NUMPY = (np.ndarray, np.generic, np.dtype, np.ufunc)
 # Functions of these modules that are read as a user's are: their text calls functions with rules.
 _READ = frozenset({("scipy.spatial._procrustes", "procrustes")})
 
@@ -76,6 +78,9 @@ def _of_cell(state: Machine, frame: Frame, name: str) -> AbstractValue:
     if name in frame.unfilled:
         _unfilled(state, frame, name)
     path = None if frame.path is None else (*frame.path, ("cell", name))
+    if path is None and (noted := reads_noted(state, frame)) is not None:
+        cell = frame.closure[name]
+        noted.add(cell, (("attr", "cell_contents"),), frame.cells[name])
     return value_of_object(state, frame.cells[name], path)
 
 
@@ -141,6 +146,8 @@ def _unfilled(state: Machine, frame: Frame, name: str) -> NoReturn:
     if frame.path is not None:
         cell = ("attr", "__closure__"), ("item", frame.unfilled[name])
         state.guard((*frame.path, *cell), "empty", None)
+    elif (noted := reads_noted(state, frame)) is not None:
+        noted.add_presence(frame.closure[name], "empty", None)
     message = (
         f"cannot access free variable {name!r} "
         "where it is not associated with a value in enclosing scope"
@@ -164,6 +171,11 @@ def global_name(state: Machine, frame: Frame, name: str) -> AbstractValue:
     written = _written(state, global_place(frame, name))
     if written is not None:
         return written
+    if path is None and (noted := reads_noted(state, frame)) is not None:
+        if name in frame.globals:
+            noted.add(frame.globals, (("item", name),), frame.globals[name])
+        else:
+            noted.add_presence(frame.globals, "unset", name)
     if name in frame.globals:
         return value_of_object(state, frame.globals[name], path)
     if hasattr(builtins, name):
@@ -183,6 +195,26 @@ def unbound(state: Machine, name: str, *, local: bool) -> NoReturn:
     )
     state.raise_(state.emit(kind, Const(message)))
     raise Unreachable
+
+
+def reads_noted(state: Machine, frame: Frame) -> Surroundings | None:
+    """Return where reads of a function without a path are noted; None for functions of srcad."""
+    return None if frame.trusted else state.surroundings
+
+
+def note_attribute(state: Machine, owner: Any, name: str) -> None:
+    """Assume that an attribute of an object without a path stays as it is now."""
+    noted = reads_noted(state, state.frame)
+    kinds = (types.ModuleType, type, types.FunctionType)
+    is_plain = type(owner).__module__ == "builtins" or is_instance(owner, _OF_NUMPY)
+    if noted is None or is_stable(owner) or (is_plain and not is_instance(owner, kinds)):
+        return
+    missing = object()
+    found = getattr(owner, name, missing)
+    if found is missing:
+        noted.add_presence(owner, "lacks", name)
+    else:
+        noted.add(owner, (("attr", name),), found)
 
 
 def below(path: Path | None, *steps: tuple[Any, ...]) -> Path | None:
