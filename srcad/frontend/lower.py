@@ -364,7 +364,7 @@ def lower_inline(
     AlwaysRaisesError
         If no path through the rule returns; nothing is written then.
     """
-    machine = machine_for(ShapeEnvironment(), builder=builder, all_real=all_real)
+    machine = machine_for(ShapeEnvironment(), builder=builder, all_real=all_real, stops_all=True)
     boxes = tuple(box_of_arg(machine, a) for a in args)
     named = {k: box_of_arg(machine, a) for k, a in (kwargs or {}).items()}
     where, start = builder.where, len(builder.ops)

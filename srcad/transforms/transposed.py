@@ -16,13 +16,15 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.activity_trees import part
 from srcad.analysis.arguments import arguments, differentiable_arguments
-from srcad.errors import RuleError, UnsupportedTypeError
+from srcad.errors import RuleError, UnsupportedSyntaxError, UnsupportedTypeError
+from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Function, If, Op, Value
+from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Function, If, Op, Value, walk
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.substitute import substituted_block
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import NoPartial, Rule
+from srcad.startup.identifiers import dotted
 from srcad.startup.records import changed, replace
 from srcad.transforms.calls import chosen_entries, leading_of, lifted_arg, seed_of
 from srcad.transforms.cotangents import ReverseScope
@@ -138,6 +140,7 @@ def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
     if total is None:
         return None
     block = inside.builder.finish(total)
+    _refuse_stops(op, block, set(bars.values()))
     given = tuple(bars.values())
     free = tuple(value for value in block.free if value not in given)
     weighted = Function("transposed", (*given, *free), block, op.where)
@@ -149,6 +152,25 @@ def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
     forward.builder.ops.extend(map(_of_tangents, written.ops))
     found = dict(zip(paths, written.results[1:], strict=True))
     return _structure(op.result.type, (), found)
+
+
+def _refuse_stops(op: Call, block: Block, moving: set[Value]) -> None:
+    """Refuse a rule that stops its cotangent: transposing it would drop what flows there."""
+    for one in walk(block):
+        if moving.isdisjoint((*one.operands, *(v for b in one.blocks for v in b.free))):
+            continue
+        moving.update(one.results, *(b.params for b in one.blocks))
+        if isinstance(one, Call) and one.target is primitives.stop:
+            name = qualified_name(op.target)
+            raise UnsupportedSyntaxError(
+                f"cannot derive a tangent from the rule of {name}, which stops its cotangent",
+                where=one.where,
+                why="forward mode transposes the rule, and nothing would flow back here.",
+                help=(
+                    f"write the tangent, too:  @srcad.rules.tangent({dotted(name)})",
+                    "or give srcad.stop_gradient the arguments alone",
+                ),
+            )
 
 
 def _of_tangents(op: Op) -> Op:
