@@ -187,7 +187,8 @@ def _batch_if(scope: BatchedScope, op: If) -> None:
         arm = scope.inner()
         batch_block(arm, block)
         arm.builder.where, arm.builder.half = op.where, op.half
-        found = [arm.full_atom(a, tree) for a, tree in zip(block.results, trees, strict=True)]
+        pairs = zip(block.results, trees, op.outputs, strict=True)
+        found = [arm.full_atom(a, tree, output.type) for a, tree, output in pairs]
         blocks.append(Block(block.params, tuple(arm.builder.ops), tuple(found)))
     outputs = _outputs(scope, op.outputs, trees)
     scope.builder.ops.append(replace(op, then=blocks[0], orelse=blocks[1], outputs=outputs))
@@ -264,7 +265,8 @@ def _batch_loop(scope: BatchedScope, op: Loop) -> None:
         op.carried, carried, op.inits, op.body.results[1 : 1 + width], strict=True
     ):
         _refuse_hidden_list(op, param, tree, given)
-    inits = [scope.full_atom(a, tree) for a, tree in zip(op.inits, carried, strict=True)]
+    triples = zip(op.inits, carried, op.carried, strict=True)
+    inits = [scope.full_atom(a, tree, param.type) for a, tree, param in triples]
     test = _batched_test(scope, op, carried) if isinstance(op, While) else None
     params = _outputs(scope, op.carried, carried)
     body = scope.inner()
@@ -272,7 +274,9 @@ def _batch_loop(scope: BatchedScope, op: Loop) -> None:
     body.builder.where, body.builder.half = op.where, op.half
     tag, *results = op.body.results
     rows = [scope.tree(row) for row in results[width:]]
-    found = [body.full_atom(a, tree) for a, tree in zip(results, (*carried, *rows), strict=True)]
+    types = [param.type for param in op.carried] + [None] * len(rows)
+    pairs = zip(results, (*carried, *rows), types, strict=True)
+    found = [body.full_atom(a, tree, type_) for a, tree, type_ in pairs]
     block = Block((*items, *params), tuple(body.builder.ops), (tag, *found))
     outputs = (*op.outputs[:2], *_outputs(scope, op.outputs[2:], (*carried, *rows)))
     made: Loop

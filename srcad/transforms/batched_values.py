@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -138,9 +138,14 @@ class BatchedScope:
             return self.of(arg)
         return self.full_atom(arg, wanted)
 
-    def full_atom(self, atom: Atom, wanted: Activity) -> Atom:
-        """Return the same for an atom."""
+    def full_atom(self, atom: Atom, wanted: Activity, type_: Type | None = None) -> Atom:
+        """Return the same for an atom; `type_` is that of the variable that it is assigned to.
+
+        A number has the dtype of the variable: an array that is added to in place keeps its own.
+        """
         have = self.tree(atom)
+        if isinstance(atom, Const) and not have and wanted is True and _has_dtype(type_):
+            return self.repeated(atom, type_)
         found = self.atom(atom)
         if have == wanted or atom == UNDEF:
             return found
@@ -195,9 +200,10 @@ class BatchedScope:
         """Return the same number or array in every direction."""
         count, wide = self.shared.count, self.wide(type_)
         if isinstance(found, Const) and isinstance(type_, Numeric) and type_.is_scalar:
+            kwargs = (("dtype", Const(type_.dtype.type)),) if _has_dtype(type_) else ()
             if found.value == 0:
-                return self.builder.call(np.zeros, count, type=wide)
-            return self.builder.call(np.full, count, found, type=wide)
+                return self.builder.call(np.zeros, count, kwargs=kwargs, type=wide)
+            return self.builder.call(np.full, count, found, kwargs=kwargs, type=wide)
         if isinstance(type_, Opaque):
             return self.builder.call(runtime.for_directions, found, count, type=wide)
         shape = self.wide_shape(found)
@@ -239,6 +245,13 @@ def _has_all(type_: Type, have: Activity, wanted: Activity) -> bool:
         case Opaque():
             return have is not False
     return False
+
+
+def _has_dtype(type_: Type | None) -> TypeGuard[Numeric]:
+    """Return True for a number of a dtype that an array of zeros has only where it is named."""
+    if not isinstance(type_, Numeric) or not type_.is_scalar or type_.dtype is None:
+        return False
+    return type_.kind in "fc" and type_.dtype != np.dtype(float)
 
 
 def rank(type_: Type) -> int | None:
