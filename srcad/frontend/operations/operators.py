@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from srcad import errors
 from srcad.frontend.branches.choices import by_case, negation, on_each_side
 from srcad.frontend.domain.predicates import is_list, is_static_number, text_class
@@ -34,7 +36,7 @@ from srcad.frontend.store.aliases import note_repeated
 from srcad.frontend.store.origins import note_container
 from srcad.ir.core import Value
 from srcad.types.numeric import Numeric
-from srcad.types.structures import OPAQUE, Opaque
+from srcad.types.structures import OPAQUE, Opaque, Type
 
 MOST_WRITTEN_OUT = 256  # items of a list that is repeated
 
@@ -104,6 +106,7 @@ def operate(
     found = _sequence_operation(state, target, left, right) or _filled(state, target, left, right)
     if found is not None:
         return found
+    left, right = arrays_beside_arrays(state, left, right)
     for box in (left, right):
         if isinstance(
             box, TupleValue | DictValue | RecordValue | FunctionValue | IteratorValue
@@ -111,6 +114,31 @@ def operate(
             return _structured_operand(state, target, left, right)
     type_ = OPAQUE if dispatches_to_class(target, left, right) else None
     return state.box(state.emit(target, left, right, type=type_))
+
+
+def arrays_beside_arrays(
+    state: Machine, left: AbstractValue, right: AbstractValue
+) -> tuple[AbstractValue, AbstractValue]:
+    """Return a list or tuple beside an array as the array that NumPy makes of it.
+
+    A rule adds and multiplies what it has; both mean something else of a list.
+    """
+    if not state.is_active(left, right):
+        return left, right
+    is_array = [isinstance(box, Value) and _is_array(box.type) for box in (left, right)]
+    if is_array == [True, False] and _is_sequence(right):
+        return left, state.emit(np.array, right)
+    if is_array == [False, True] and _is_sequence(left):
+        return state.emit(np.array, left), right
+    return left, right
+
+
+def _is_array(type_: Type) -> bool:
+    return isinstance(type_, Numeric) and type_.form == "array"
+
+
+def _is_sequence(box: AbstractValue) -> bool:
+    return is_list(box) or isinstance(box, TupleValue | ListValue)
 
 
 def _filled(
