@@ -325,6 +325,9 @@ def add_at(scope: ReverseScope, array: Value, index: Arg, bar: Atom) -> None:
     if is_scalar(array.type):  # x[()], x[...], x[None]
         scope.contribute(array, (), narrowed(scope, bar, array))
         return
+    if _is_whole(index):  # a 0-d array has a cotangent that may be a number: no buffer
+        scope.contribute(array, (), bar)
+        return
     back = _without_new_axes(index)
     if back is not None:
         scope.contribute(array, (), scope.call(operator.getitem, bar, back))
@@ -339,6 +342,13 @@ def add_at(scope: ReverseScope, array: Value, index: Arg, bar: Atom) -> None:
         return
     result = scope.add_at(total, index, bar, repeated=repeated, hint=_bar_name(array))
     scope.replace((array, ()), result)
+
+
+def _is_whole(index: Arg) -> bool:
+    """Return True for ``x[()]`` and ``x[...]``."""
+    if isinstance(index, Display):
+        return index.kind == "tuple" and all(part == Const(...) for part in index.items)
+    return index in (Const(()), Const(...))
 
 
 def _without_new_axes(index: Arg) -> Arg | None:
