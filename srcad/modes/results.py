@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from functools import partial
+from types import FunctionType
 
 import numpy as np
 
 from srcad import runtime
 from srcad.analysis import kinds
-from srcad.errors import NonScalarOutputError, no_result, one_number, real_number
+from srcad.analysis.arguments import rule_of
+from srcad.errors import NonScalarOutputError, SrcadError, no_result, one_number, real_number
+from srcad.frontend.lower import lower_inline
 from srcad.ir import primitives
-from srcad.ir.core import Atom, Block, Call, Const, Function, Value
+from srcad.ir.argument_types import argument_type
+from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, Op, Value
 from srcad.ir.inference.builder import Builder, atom_type
+from srcad.ir.substitute import substituted_block
 from srcad.ir.traits import built_parts, is_structure
 from srcad.passes.dce import dce
+from srcad.rules.row import AlwaysRaisesError
 from srcad.startup.identifiers import is_name
 from srcad.startup.records import replace
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import NUMBER, Numeric
 from srcad.types.sizes import is_one
 from srcad.types.structures import TEXT, Fixed, ListOf, Opaque, TupleOf, Type, Undefined
 
@@ -133,29 +140,103 @@ def with_known_lists(function: Function) -> Function:
     """Return the function with a place in its result for each item of a list of known items.
 
     These are lists written out, and those that a number of ``append`` has filled outside of loops.
+    What a function with a rule of the user's returns has the type that its text tells.
     """
+    return _with_known_parts(function, opens_lists=True)
+
+
+def with_types_of_texts(function: Function) -> Function:
+    """Return the function with known types of results of functions with a rule of the user's."""
+    return _with_known_parts(function, opens_lists=False)
+
+
+def _with_known_parts(function: Function, *, opens_lists: bool) -> Function:
     builder = _at_end(function)
     (y,) = function.block.results
     known: dict[Atom, Call] = {op.result: op for op in function.block.ops if isinstance(op, Call)}
-    opened = _with_known_lists(builder, known, y)
-    return function if opened is y else _with(function, builder, opened)
+    typed: dict[Value, Value] = {}
+    opened = _opened(builder, known, typed, y, opens_lists=opens_lists)
+    return function if opened is y else _with_types(_with(function, builder, opened), typed)
 
 
-def _with_known_lists(builder: Builder, known: Mapping[Atom, Call], value: Atom) -> Atom:
+def _opened(
+    builder: Builder,
+    known: Mapping[Atom, Call],
+    typed: dict[Value, Value],
+    value: Atom,
+    *,
+    opens_lists: bool,
+) -> Atom:
+    """Return a value with its lists opened; `typed` gets the values of types that texts tell."""
+    opened_part = partial(_opened, builder, known, typed, opens_lists=opens_lists)
     type_ = atom_type(value)
     if isinstance(type_, ListOf):
-        items = _items_of(known, value)
+        items = _items_of(known, value) if opens_lists else None
         if items is None:
             return value
-        return builder.build_record(
-            list, (), *(_with_known_lists(builder, known, item) for item in items)
-        )
+        return builder.build_record(list, (), *map(opened_part, items))
     op = known.get(value)
+    if isinstance(type_, Opaque) and op is not None:
+        found = _type_of_text(op)
+        return value if found is None else typed.setdefault(op.result, Value(found, "y"))
     if not isinstance(type_, TupleOf) or op is None or not is_structure(op.target):
         return value
     parts = [part for part in built_parts(op) if isinstance(part, Value | Const)]
-    opened = [_with_known_lists(builder, known, part) for part in parts]
+    opened = [opened_part(part) for part in parts]
     return value if opened == parts else builder.build_like(type_, opened)
+
+
+def _with_types(function: Function, typed: Mapping[Value, Value]) -> Function:
+    """Return the function with results of calls as values of known types, checked at the call."""
+    ops: list[Op] = []
+    for op in function.block.ops:
+        if isinstance(op, Call) and op.result in typed:
+            unchecked = Value(op.result.type, op.result.hint)
+            ops.append(replace(op, result=unchecked))
+            ops.append(
+                Call(
+                    target=runtime.checked_numeric,
+                    args=(unchecked,),
+                    result=typed[op.result],
+                    where=op.where,
+                    half=op.half,
+                )
+            )
+        else:
+            ops.append(op)
+    return replace(
+        function, block=substituted_block(replace(function.block, ops=tuple(ops)), typed)
+    )
+
+
+def _type_of_text(op: Call) -> Numeric | None:
+    """Return the type that the text of a function with a rule of the user's tells of its result.
+
+    Such a function is called as it stands; here it is read for the type alone.  Where it cannot be
+    read, a rule of partial derivatives says that the result has the shape of the operands.
+    """
+    rule = rule_of(op.target)
+    if rule is None or rule.shipped or not isinstance(op.target, FunctionType):
+        return None
+    type_: Type = Opaque()
+    scratch = Builder(where=op.where)
+    try:
+        found = lower_inline(scratch, op.target, list(op.args), dict(op.kwargs))
+        type_ = atom_type(found) if isinstance(found, Value | Const) else type_
+    except (SrcadError, AlwaysRaisesError):
+        if rule.kind == "derivative":
+            type_ = _type_of_operands(op)
+    return type_ if isinstance(type_, Numeric) and type_.shape is not None else None
+
+
+def _type_of_operands(op: Call) -> Type:
+    """Return the type of numbers of the shape that operands broadcast to."""
+    scratch = Builder(where=op.where)
+    total: Arg = Const(0.0)
+    for arg in op.args:
+        total = scratch.call(np.add, total, arg)
+    type_ = argument_type(total)
+    return NUMBER.of_shape(type_.shape, type_.form) if isinstance(type_, Numeric) else type_
 
 
 def _items_of(known: Mapping[Atom, Call], items: Atom) -> list[Atom] | None:

@@ -26,6 +26,7 @@ from srcad.modes.results import (
     scalar_output,
     summed_output,
     with_results,
+    with_types_of_texts,
     without_sum,
 )
 from srcad.modes.steps import warn_of_steps
@@ -378,6 +379,7 @@ def _in_requested_order(
 
 def of_the_sum(function: Function, request: Request, wrt: Sequence[int]) -> Function:
     """Return the function of the result and of the gradients of its sum."""
+    function = with_types_of_texts(function)
     summed = summed_output(function, complex_too=request.holomorphic, has_aux=request.has_aux)
     return without_sum(derived(summed, replace(request, has_aux=True), wrt))
 
