@@ -45,6 +45,7 @@ from srcad.frontend.domain.values import (
 from srcad.ir.constructors import Constructors
 from srcad.ir.core import Arg, Atom, Const, Display, Location, Op, Value
 from srcad.ir.inference.builder import Builder, Placing
+from srcad.startup.identifiers import module_of
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric, number_base
 from srcad.types.sizes import ShapeEnvironment
@@ -349,6 +350,8 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
         An object that holds numbers and is not taken apart is run as it is; where its numbers lead
         to the result, the function is refused (`srcad.modes.hidden`).
         """
+        if _is_iterator(value.type):  # its items are asked for once, and nothing is kept of them
+            return
         if is_holder(value.type):
             self.hidden[value] = self.paths[value]
         else:
@@ -391,3 +394,10 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
         if close:
             self.guard(path, "contiguous", True)
         return close
+
+
+def _is_iterator(type_: Type) -> bool:
+    """Return True for a generator or another iterator of Python's: it has no derivative."""
+    if not isinstance(type_, Opaque) or type_.cls is None:
+        return False
+    return module_of(type_.cls) in ("builtins", "itertools") and issubclass(type_.cls, Iterator)
