@@ -7,11 +7,25 @@ from functools import partial
 from typing import Any
 
 from srcad.arguments.request import Request, name_of
-from srcad.ir.core import Arg, Block, Call, Const, For, Function, Op, Routine, Value, While, walk
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    For,
+    Function,
+    If,
+    Op,
+    Routine,
+    Value,
+    While,
+    walk,
+)
 from srcad.ir.inference.builder import Builder
-from srcad.ir.substitute import with_blocks
+from srcad.ir.substitute import substituted_block, with_blocks
 from srcad.ir.text import Printer, target_name
-from srcad.ir.traits import is_known_part, is_same
+from srcad.ir.traits import is_checkpoint, is_known_part, is_same
 from srcad.modes.mode import Mode, Part, Problem, Results, Run
 from srcad.modes.reverse import derived, requested_gradients
 from srcad.modes.rows import Operand, Recorder, Row, TraceTable, later
@@ -123,7 +137,23 @@ def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Funct
 
     The last parameter is who takes the notes.
     """
+    function = replace(function, block=_without_checkpoints(function.block))
     return derived(with_notes(function, Value(OPAQUE, "note")), request, wrt)
+
+
+def _without_checkpoints(block: Block) -> Block:
+    """Save what checkpoints would compute again: the table holds every value anyway."""
+    ops: list[Op] = []
+    results: dict[Value, Atom] = {}
+    for op in block.ops:
+        inside = with_blocks(op, map(_without_checkpoints, op.blocks))
+        if isinstance(inside, If) and is_checkpoint(inside):
+            ops.extend(inside.then.ops)
+            for output, atom in zip(inside.outputs, inside.then.results, strict=True):
+                results[output] = results.get(atom, atom) if isinstance(atom, Value) else atom
+        else:
+            ops.append(replace(inside, segments=()) if isinstance(inside, For) else inside)
+    return substituted_block(replace(block, ops=tuple(ops)), results)
 
 
 def in_a_table(made: Function, problem: Problem) -> Results:
