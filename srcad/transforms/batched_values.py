@@ -200,7 +200,8 @@ class BatchedScope:
         """Return the same number or array in every direction."""
         count, wide = self.shared.count, self.wide(type_)
         if isinstance(found, Const) and isinstance(type_, Numeric) and type_.is_scalar:
-            kwargs = (("dtype", Const(type_.dtype.type)),) if _has_dtype(type_) else ()
+            dtype = type_.dtype if _has_dtype(type_) else None
+            kwargs = () if dtype is None else (("dtype", Const(dtype.type)),)
             if found.value == 0:
                 return self.builder.call(np.zeros, count, kwargs=kwargs, type=wide)
             return self.builder.call(np.full, count, found, kwargs=kwargs, type=wide)
