@@ -130,7 +130,7 @@ def cho_solve_banded(y_bar, y, cb_and_lower, b, overwrite_b=False, check_finite=
         return STACK, STACK
     if may_be_complex(y):
         return REAL_ONLY, REAL_ONLY
-    bar = linalg.cho_solve_banded(cb_and_lower, y_bar)
+    bar = linalg.cho_solve_banded(cb_and_lower, y_bar, check_finite=False)
     turned_y, turned_bar = product_of_upper(cb, y, lower), product_of_upper(cb, -bar, lower)
     count = np.shape(cb)[0]
     if lower:

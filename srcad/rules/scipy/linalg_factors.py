@@ -118,7 +118,12 @@ def lu_cotangent(lower, upper, lower_bar, upper_bar):
     left, right = np.tril(lower_bar[..., :k, :], -1), np.triu(upper_bar[..., :, :k])
     if np.shape(upper)[-1] > k:
         beyond = linalg.solve_triangular(
-            first, upper_bar[..., :, k:], trans=1, lower=True, unit_diagonal=True
+            first,
+            upper_bar[..., :, k:],
+            trans=1,
+            lower=True,
+            unit_diagonal=True,
+            check_finite=False,
         )
         left = left - np.tril(beyond @ transposed(upper[..., :, k:]), -1)
         square = square_cotangent(first, second, left, right)
@@ -135,12 +140,14 @@ def square_cotangent(lower, upper, lower_bar, upper_bar):
     """The cotangent of the product of two triangles of one size."""
     inner = np.tril(transposed(lower) @ lower_bar, -1) + np.triu(upper_bar @ transposed(upper))
     inner = solved_from_right(inner, upper)
-    return linalg.solve_triangular(lower, inner, trans=1, lower=True, unit_diagonal=True)
+    return linalg.solve_triangular(
+        lower, inner, trans=1, lower=True, unit_diagonal=True, check_finite=False
+    )
 
 
 def solved_from_right(a, upper):
     """``a @ inv(upper.T)``."""
-    return transposed(linalg.solve_triangular(upper, transposed(a)))
+    return transposed(linalg.solve_triangular(upper, transposed(a), check_finite=False))
 
 
 # ------------------------------------------------------------------------ LDL

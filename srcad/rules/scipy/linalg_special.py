@@ -161,7 +161,8 @@ def solve_banded(
     if may_be_complex(y):
         return REAL_ONLY, REAL_ONLY
     nlower, nupper = l_and_u
-    bar = linalg.solve_banded((nupper, nlower), transposed_band(ab, nlower, nupper), y_bar)
+    turned = transposed_band(ab, nlower, nupper)
+    bar = linalg.solve_banded((nupper, nlower), turned, y_bar, check_finite=False)
     return band_of_product(-bar, y, -nupper, nlower + 1), bar
 
 
@@ -182,7 +183,7 @@ def solveh_banded(
         return STACK, STACK
     if may_be_complex(y):
         return REAL_ONLY, REAL_ONLY
-    bar = linalg.solveh_banded(ab, y_bar, lower=lower)
+    bar = linalg.solveh_banded(ab, y_bar, lower=lower, check_finite=False)
     return symmetric_band(-bar, y, np.shape(ab)[0], lower), bar
 
 
@@ -220,9 +221,10 @@ def solveh_banded_tangent(
     if np.ndim(ab) > 2 or np.ndim(b) > 2:
         return STACK
     if ab_dot is None:
-        return linalg.solveh_banded(ab, b_dot, lower=lower)
+        return linalg.solveh_banded(ab, b_dot, lower=lower, check_finite=False)
     moved = symmetric_band_product(ab_dot, y, lower)
-    return linalg.solveh_banded(ab, -moved if b_dot is None else b_dot - moved, lower=lower)
+    right = -moved if b_dot is None else b_dot - moved
+    return linalg.solveh_banded(ab, right, lower=lower, check_finite=False)
 
 
 # ------------------------------------------------------------------------ least squares

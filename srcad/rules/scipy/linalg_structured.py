@@ -103,10 +103,12 @@ def solve_toeplitz(y_bar, y, c_or_cr, b, check_finite=True):
         return REAL_ONLY, REAL_ONLY
     if isinstance(c_or_cr, tuple):
         c, r = c_or_cr
-        b_bar = linalg.solve_toeplitz((np.concatenate((c[:1], r[1:])), c), y_bar)
+        b_bar = linalg.solve_toeplitz(
+            (np.concatenate((c[:1], r[1:])), c), y_bar, check_finite=False
+        )
         c_bar, r_bar = along_diagonals(-b_bar, y)
         return (c_bar, r_bar), b_bar
-    b_bar = linalg.solve_toeplitz(c_or_cr, y_bar)
+    b_bar = linalg.solve_toeplitz(c_or_cr, y_bar, check_finite=False)
     c_bar, r_bar = along_diagonals(-b_bar, y)
     return c_bar + r_bar, b_bar
 
@@ -119,9 +121,10 @@ def solve_toeplitz_tangent(c_or_cr_dot, b_dot, y, c_or_cr, b, check_finite=True)
     if may_be_complex(y):
         return REAL_ONLY
     if c_or_cr_dot is None:
-        return linalg.solve_toeplitz(c_or_cr, b_dot)
+        return linalg.solve_toeplitz(c_or_cr, b_dot, check_finite=False)
     moved = linalg.matmul_toeplitz(c_or_cr_dot, y)
-    return linalg.solve_toeplitz(c_or_cr, -moved if b_dot is None else b_dot - moved)
+    right = -moved if b_dot is None else b_dot - moved
+    return linalg.solve_toeplitz(c_or_cr, right, check_finite=False)
 
 
 @bilinear(

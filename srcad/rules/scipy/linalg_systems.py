@@ -81,9 +81,11 @@ def solve(
     if may_be_complex(y):
         if assume_a not in _GENERAL or transposed:
             return REAL_ONLY, REAL_ONLY
-        bar = vectors(linalg.solve(adjoined(a), g), a, b)
+        bar = vectors(linalg.solve(adjoined(a), g, check_finite=False), a, b)
     else:
-        bar = linalg.solve(a, g, lower=lower, assume_a=assume_a, transposed=not transposed)
+        bar = linalg.solve(
+            a, g, lower=lower, check_finite=False, assume_a=assume_a, transposed=not transposed
+        )
         bar = vectors(bar, a, b)
     a_bar = products(-y, bar, a, b) if transposed else products(-bar, y, a, b)
     return checked_rows(part_read(a_bar, assume_a, lower), a, b), unbroadcast(bar, b)
@@ -107,11 +109,15 @@ def solve_triangular(
     is_turned = trans not in (0, "N")
     g = columns(y_bar, a, b)
     if not may_be_complex(y):
-        bar = linalg.solve_triangular(a, g, 0 if is_turned else 1, lower, unit_diagonal)
+        bar = linalg.solve_triangular(
+            a, g, 0 if is_turned else 1, lower, unit_diagonal, check_finite=False
+        )
     elif trans in (1, "T"):
         return REAL_ONLY, REAL_ONLY
     else:
-        bar = linalg.solve_triangular(a, g, 0 if is_turned else 2, lower, unit_diagonal)
+        bar = linalg.solve_triangular(
+            a, g, 0 if is_turned else 2, lower, unit_diagonal, check_finite=False
+        )
     bar = vectors(bar, a, b)
     a_bar = products(-y, bar, a, b) if is_turned else products(-bar, y, a, b)
     if lower:
@@ -137,7 +143,7 @@ def cho_solve(y_bar, y, c_and_lower, b, overwrite_b=False, check_finite=True):
     if overwrite_b:
         return OVERWRITES, OVERWRITES
     c, lower = c_and_lower
-    g = linalg.cho_solve(c_and_lower, columns(y_bar, c, b))
+    g = linalg.cho_solve(c_and_lower, columns(y_bar, c, b), check_finite=False)
     g, x = -g, columns(y, c, b)
     if lower:
         factor = np.tril(c)
@@ -165,7 +171,7 @@ def lu_solve(y_bar, y, lu_and_piv, b, trans=0, overwrite_b=False, check_finite=T
         return STACK, STACK
     if may_be_complex(y):
         return REAL_ONLY, REAL_ONLY
-    bar = linalg.lu_solve(lu_and_piv, y_bar, 0 if trans else 1)
+    bar = linalg.lu_solve(lu_and_piv, y_bar, 0 if trans else 1, check_finite=False)
     order = order_of_rows(piv, np.size(piv))
     left, right = (-y[order], bar) if trans else (-bar[order], y)
     l_bar = products(left, np.triu(lu) @ right, lu, b)
