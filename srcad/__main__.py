@@ -29,8 +29,7 @@ from srcad.backends.registry import BACKENDS
 from srcad.calling.gradient import exported, inspection
 from srcad.calling.inspection import Inspection
 from srcad.errors import SrcadError
-from srcad.exporting.module import staleness, write
-from srcad.modes.registry import MODES
+from srcad.exporting.module import MODES_OF_FILES, staleness, write
 from srcad.rules import registry
 
 _FIRST = "0"  # which argument is differentiated by if none is named
@@ -85,7 +84,13 @@ def _parser() -> argparse.ArgumentParser:
         )
     _add_backend(commands.choices["show"])
     command.add_argument("-o", "--output", metavar="FILE", required=True, help="the file")
-    command.add_argument("--mode", default="grad", help=f"one of {', '.join(MODES.names())}")
+    command.add_argument(
+        "--mode",
+        choices=MODES_OF_FILES,
+        default="grad",
+        metavar="MODE",
+        help=f"one of {', '.join(MODES_OF_FILES)}",
+    )
     command.add_argument(
         "--check", action="store_true", help="write nothing: say whether the file is up to date"
     )

@@ -170,10 +170,14 @@ _COMPARISONS = {
     "pullback": self_check.compare_pullback,
     "jvp": self_check.compare_tangent,
     "hvp": self_check.compare_product,
+    "jacobian": self_check.compare_jacobian,
+    "jacfwd": self_check.compare_jacobian,
+    "jacrev": self_check.compare_jacobian,
     "hessian": self_check.compare_hessian,
 }
-_BY_GRADIENTS = ("grad", "value_and_grad", "elementwise_grad", "jacobian", "jacfwd", "jacrev")
+_BY_GRADIENTS = ("grad", "value_and_grad", "elementwise_grad")
 _IN_DIRECTIONS = ("jvp", "hvp")
+MODES_OF_FILES = (*_BY_GRADIENTS, *_COMPARISONS)  # those that can be written to a file
 
 
 def module_text(derivative: Derivative, recipe: Sequence[str]) -> str:
@@ -352,11 +356,11 @@ def _main(draft: Draft) -> str:
 
 def _is_comparable(derivative: Derivative) -> bool:
     """Return True if the self-check knows what the derivative returns."""
-    mode = derivative.request.mode
-    arrays = all(isinstance(derivative.types[p.parameter], Numeric) for p in derivative.places)
-    if mode == "hessian" or mode.startswith("jac"):
-        return arrays and derivative.request.single and not derivative.request.has_aux
-    return mode in _BY_GRADIENTS or mode in _COMPARISONS
+    places = derivative.places
+    if derivative.request.mode == "hessian":  # a row is by whole parameters, each once
+        whole = {p.parameter for p in places if not p.keys and p.item is None}
+        return len(whole) == len(places)
+    return derivative.request.mode in MODES_OF_FILES
 
 
 def _call(derivative: Derivative) -> str:
@@ -410,4 +414,6 @@ def _gradients(derivative: Derivative, call: str) -> str:
         call = f"{call}[1]"
     elif request.has_aux:
         call = f"{call}[0]"
+    if request.mode == "hessian" and len(derivative.places) == 1:
+        return f"(({call},),)" if request.single else f"({call},)"
     return f"({call},)" if request.single else call

@@ -49,14 +49,29 @@ def compare_tangent(
     return compared(name, value, slope, args, places, None)
 
 
+def compare_jacobian(
+    name: str, value: Callable[..., Any], jacobian: Callable[..., Any], args: Any, places: Places
+) -> int:
+    """Compare random combinations of rows and columns with differences; return the exit status."""
+
+    def slope(directions: list[Any], seed: Any) -> float:
+        found = jacobian(*copy.deepcopy(args))
+        return sum(product(seed, rows, v) for rows, v in zip(found, directions, strict=True))
+
+    return compared(name, value, slope, args, places, None)
+
+
 def compare_hessian(
     name: str, value: Callable[..., Any], hessian: Callable[..., Any], args: Any, places: Places
 ) -> int:
     """Compare the curvature along a direction, by a whole Hessian, with second differences."""
 
     def slope(directions: list[Any], seed: Any) -> float:
-        (found,), (v,) = hessian(*copy.deepcopy(args)), directions
-        return float(np.sum(np.tensordot(found, v, np.ndim(v)) * v))
+        found, curvature = hessian(*copy.deepcopy(args)), 0.0
+        for v, row in zip(directions, found, strict=True):
+            blocks = zip(row, directions, strict=True)
+            curvature += sum(product(v, block, other) for block, other in blocks)
+        return curvature
 
     return compared(name, value, slope, args, places, 1.0, order=2)
 
@@ -92,7 +107,8 @@ def compared(
         with np.errstate(all="ignore"):
             y = value(*copy.deepcopy(args))
     except (ArithmeticError, LookupError, ValueError) as error:
-        print(f"{name}: nothing to compare, the example raises {type(error).__name__}: {error}")
+        kind = type(error).__name__
+        print(f"{name}: nothing to compare, the example raises {kind}: {error}")
         return 2
     seed = direction_of(y, rng) if seed is None else seed
     with np.errstate(all="ignore"):
@@ -174,6 +190,22 @@ def inner(a: Any, b: Any) -> float:
             terms.append(float(np.sum(np.multiply(x, y, dtype=np.float64))))
 
     mapped(of_leaves, a, b)
+    return sum(terms)
+
+
+def product(left: Any, rows: Any, right: Any) -> float:
+    """Return ``left . (rows right)``: rows in the structure of `left`, each in that of `right`."""
+    terms = [0.0]
+
+    def of_row(a: Any, row: Any) -> None:
+        if a is not None and row is not None:
+            mapped(lambda b, block: of_block(a, block, b), right, row)
+
+    def of_block(a: Any, block: Any, b: Any) -> None:
+        if b is not None and block is not None:
+            terms.append(inner(np.tensordot(block, b, np.ndim(b)), a))
+
+    mapped(of_row, left, rows)
     return sum(terms)
 
 

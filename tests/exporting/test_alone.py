@@ -184,6 +184,78 @@ def test_whole_jacobians_and_hessians(mode, tmp_path):
     assert status == 0
 
 
+def pairs(x, p):
+    """Return a tuple with a dict of numbers and arrays."""
+    return np.sin(x) * p["k"], {"sum": x.sum() * p["m"][1][0], "all": p["m"][0] * p["k"]}
+
+
+def energy(x, p):
+    """Return a number that mixes all parts of the arguments."""
+    return np.sum(x**3) * p["k"] + np.sum(p["m"][0] ** 2) * x[0] * p["m"][1][0]
+
+
+STRUCTURED = [
+    (pairs, "jacobian", 0),
+    (pairs, "jacobian", (0, 1)),
+    (pairs, "jacfwd", 1),
+    (pairs, "jacrev", (1,)),
+    (energy, "jacrev", 1),
+    (energy, "hessian", 1),
+    (energy, "hessian", (0, 1)),
+    (energy, "hessian", (1,)),
+]
+
+
+def test_jacobians_and_hessians_of_structures_check_themselves(tmp_path):
+    args = np.array([0.5, -1.0]), {"k": 1.5, "m": (np.array([1.0, 2.0, 0.5]), [0.7])}
+    jobs, wants = [], []
+    for k, (function, mode, wrt) in enumerate(STRUCTURED):
+        made = derivative(function, mode, wrt)
+        wants.append(made(*args))
+        made.export(tmp_path / f"f{k}.py", *args)
+        jobs.append((str(tmp_path / f"f{k}.py"), f"{mode}_{function.__name__}", args, {}))
+
+    answers = alone(jobs, tmp_path)
+
+    for (got, status), want in zip(answers, wants, strict=True):
+        assert same(got, want)
+        assert status == 0
+
+
+def test_jacobian_with_aux_checks_itself(tmp_path):
+    def f(x):
+        return (np.tanh(x), x.sum()), {"seen": 1}
+
+    x = np.array([0.5, -1.0])
+    srcad.jacobian(f, has_aux=True).export(tmp_path / "aux.py", x)
+
+    ((_, status),) = alone([(str(tmp_path / "aux.py"), "jacobian_f", (x,), {})], tmp_path)
+
+    assert status == 0
+
+
+@pytest.mark.parametrize("part", ["[0]", "['all']"])
+def test_a_wrong_jacobian_fails_its_own_check(part, tmp_path):
+    def f(x):
+        return [np.tanh(x)], {"all": x * x}
+
+    srcad.jacobian(f).export(tmp_path / "wrong.py", np.array([0.5, -1.0]))
+    text = (tmp_path / "wrong.py").read_text()
+    old = "return (jacobian_f(x),)"
+    which = 0 if part == "[0]" else 1
+    (tmp_path / "wrong.py").write_text(
+        text.replace(
+            old, f"y = jacobian_f(x)\n        y[{which}]{part}[0, 0] += 0.1\n        return (y,)"
+        )
+    )
+    assert old in text
+
+    done = subprocess.run([sys.executable, "-I", str(tmp_path / "wrong.py")], capture_output=True,
+                          text=True, check=False)  # fmt: skip
+
+    assert "DIFFERS" in done.stdout
+
+
 def test_export_with_check_finite_rejected(tmp_path):
     with pytest.raises(ExportError, match="check_finite"):
         srcad.grad(lambda x: x * x, check_finite=True).export(tmp_path / "f.py", 2.0)

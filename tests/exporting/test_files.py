@@ -19,7 +19,10 @@ import srcad
 from benchmarks.problems import PROBLEMS
 from srcad import rules
 from srcad.__main__ import main
-from srcad.errors import ExportError
+from srcad.api.asking import derivative
+from srcad.errors import ExportError, SrcadError
+from srcad.exporting.module import MODES_OF_FILES
+from srcad.modes.registry import MODES
 from tests.programs import golden_primals
 from tests.test_golden import WRT, arguments
 
@@ -428,6 +431,21 @@ def test_check_detects_stale_export(model, capsys):
     assert "srcad writes another text now" in capsys.readouterr().out
     file.unlink()
     assert main([*WORDS, "--check"]) == 1
+
+
+def test_modes_on_the_command_line_are_those_that_can_be_exported(model, capsys):
+    for mode in MODES.names():
+        words = [*WORDS[:4], "--mode", mode, "-o", f"{mode}.py"]
+        if mode in MODES_OF_FILES:
+            assert main(words) == 0, mode
+            assert imported(model / f"{mode}.py").main() == 0, mode
+        else:
+            with pytest.raises(SystemExit):
+                main(words)
+            assert "invalid choice" in capsys.readouterr().err
+            made = derivative(lambda x: np.sum(x**2), mode)
+            with pytest.raises(SrcadError):
+                made.export(model / "refused.py", np.ones(2))
 
 
 def test_modes_and_variables_are_named_on_the_command_line(model):
