@@ -16,6 +16,7 @@ from srcad.backends.python.naming.names import fresh
 from srcad.errors import ExportError, SrcadError
 from srcad.exporting.literals import MOST_ENTRIES, assignment, literal, size
 from srcad.exporting.written_out import (
+    WIDTH,
     Edit,
     Offsets,
     builtin_error,
@@ -228,7 +229,7 @@ class Definitions:
     def constant(self, text: str, name: str) -> str:
         if "np." in text:
             text = self._with_numpy(text)
-        self.constants.append(assignment(name, text))
+        self.constants.append(assignment(name, text, WIDTH))
         return name
 
     def _with_numpy(self, text: str) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 MOST_ENTRIES = 1000  # of an array that is written out
-_LINE = 96
 _PLAIN = (int, bool, str, bytes, type(None), type(...))
 
 
@@ -142,14 +141,14 @@ _CONTAINERS: dict[type, Callable[[Any], str | None]] = {
 }
 
 
-def assignment(name: str, text: str) -> str:
-    """``name = text``, filled to the width of a line; what takes several is left as it is set."""
+def assignment(name: str, text: str, width: int) -> str:
+    """``name = text``, filled to a width; what takes several lines is left as it is set."""
     line = f"{name} = {text}"
-    if len(line) <= _LINE:
+    if len(line) <= width:
         return line + "\n"
     lines, current = [], f"{name} = "
     for piece in _pieces(text):
-        if len(current) + len(piece.rstrip()) > _LINE and not current.endswith((" = ", "    ")):
+        if len(current) + len(piece.rstrip()) > width and not current.endswith((" = ", "    ")):
             lines.append(current.rstrip())
             current = "    "
         current += piece

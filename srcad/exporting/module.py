@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,9 +15,10 @@ import numpy as np
 from srcad.arguments.request import name_of
 from srcad.errors import ExportError, SrcadError
 from srcad.exporting import self_check
-from srcad.exporting.definitions import Definitions
+from srcad.exporting.definitions import Definitions, is_installed
 from srcad.exporting.derivative import Derivative, Draft, drafted
 from srcad.exporting.fronts import public_function, sentence
+from srcad.exporting.layout import import_lines, narrowed
 from srcad.exporting.literals import MOST_ENTRIES, assignment, dtype_text, literal, size
 from srcad.exporting.written_out import WIDTH, identifiers, reads_early, renamed
 from srcad.frontend.source.definition import definition
@@ -198,13 +200,16 @@ def module_text(derivative: Derivative, recipe: Sequence[str]) -> str:
     draft = drafted(derivative)
     d = draft.definitions
     public, generated, check = public_function(draft), _generated(draft), _main(draft)
-    top = "\n".join(_imports(d.imports)) + "\n"
+    modules = {line.split()[1].partition(".")[0] for line in d.imports}
+    own = {module for module in modules if not is_installed(module)}
+    top = "\n".join(import_lines(d.imports, own)) + "\n"
     if d.constants:
         top += "\n" + "".join(d.constants)
     parts = [public, f"# fmt: off\n{generated}# fmt: on\n", *d.functions, *draft.after, check]
-    code = "\n\n".join([top, *(text for text in parts if text)])
+    code = "\n\n".join([top, *(narrowed(text) for text in parts if text)])
     rules = _NOQA + ", F821" * reads_early(generated)
-    marks = f"# ruff: noqa: {rules}\n{MARK} {_version()}, numpy {np.__version__}\n"
+    marks = "".join(f"# ruff: noqa: {line}\n" for line in textwrap.wrap(rules, WIDTH - 14))
+    marks = marks.replace(",\n", "\n") + f"{MARK} {_version()}, numpy {np.__version__}\n"
     marks += f"# source {_digest(source_of(derivative))}, code {_digest(code)}\n"
     return f"{_header(draft, recipe)}\n{marks}\n{code}"
 
@@ -215,18 +220,6 @@ def _version() -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _imports(lines: set[str]) -> list[str]:
-    """Python's own modules, then the others."""
-    own = [line for line in lines if line.split()[1].partition(".")[0] in sys.stdlib_module_names]
-    groups = [sorted(own, key=_order), sorted(lines - set(own), key=_order)]
-    blank = [""] if all(groups) else []
-    return [*groups[0], *blank, *groups[1]]
-
-
-def _order(line: str) -> tuple[bool, str]:
-    return line.startswith("from"), line
 
 
 def _generated(draft: Draft) -> str:
@@ -246,19 +239,40 @@ def _header(draft: Draft, recipe: Sequence[str]) -> str:
     others = sorted({line.split()[1].partition(".")[0] for line in d.imports} - {"numpy"})
     needs = ["NumPy", *(name for name in others if name not in sys.stdlib_module_names)]
     where = derivative.primal.where
-    lines = [f'"""{sentence(derivative)}', ""]
+    lines = [*_filled(f'"""{sentence(derivative)}'), ""]
     if where is not None:
         file = where.file.replace("\\", "/").rpartition("/")[2]
-        lines += [f"Written by srcad from {draft.derivative.name} of {file}."]
-    lines += [f"It needs {' and '.join(needs)} only, and is for arguments like these:", ""]
+        lines += _filled(f"Written by srcad from {draft.derivative.name} of {_one_line(file)}.")
+    lines += _filled(f"It needs {' and '.join(needs)} only, and is for arguments like these:")
+    lines.append("")
     for parameter, type_ in zip(derivative.parameters, derivative.types, strict=True):
-        lines.append(f"    {parameter.name}: {_one_line(str(type_))}")
+        lines += _filled(f"    {parameter.name}: {_one_line(str(type_))}", " " * 8)
     lines.append("")
     if set(draft.captured) - {"None", *draft.keywords}:
         lines += ["What the function reads besides its arguments is as it was then.", ""]
     lines += ["Run as a program it compares itself with finite differences.  To write it again:"]
-    lines += ["", *(f"    {_one_line(line)}" for line in recipe), '"""', ""]
+    lines += ["", *(row for line in recipe for row in _command(_one_line(line))), '"""', ""]
     return "\n".join(lines)
+
+
+def _filled(text: str, indent: str = "") -> list[str]:
+    """Return a line of the header as lines that are not too long; later ones are indented."""
+    return textwrap.wrap(
+        text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _command(text: str) -> list[str]:
+    """Return a command as lines that a shell joins; so does Python, in the docstring's value."""
+    lines = textwrap.wrap(
+        text,
+        WIDTH - 2,
+        initial_indent=" " * 4,
+        subsequent_indent=" " * 8,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
 
 
 def _one_line(text: str) -> str:
@@ -294,7 +308,7 @@ def _list_of(items: list[str]) -> list[str]:
     line = f"return [{', '.join(items)}]"
     if len(line) + 4 <= WIDTH:
         return [line]
-    texts = [assignment("", f"{item},").replace(" = ", "", 1) for item in items]
+    texts = [assignment("", f"{item},", WIDTH - 8).replace(" = ", "", 1) for item in items]
     lines = [line for text in texts for line in text.splitlines() if not line.startswith("#")]
     return ["return [", *(f"    {line}" for line in lines), "]"]
 

@@ -19,7 +19,7 @@ from typing import Any
 from srcad.errors import SrcadError
 from srcad.startup.records import dataclass
 
-WIDTH = 100
+WIDTH = 88
 Node = ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
 
 

@@ -10,6 +10,7 @@ import py_compile
 import shutil
 import subprocess
 import sys
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from benchmarks.problems import PROBLEMS
 from srcad import rules
 from srcad.__main__ import main
 from srcad.api.asking import derivative
+from srcad.calling.gradient import exported
 from srcad.errors import ExportError, SrcadError
+from srcad.exporting.layout import import_lines, narrowed
 from srcad.exporting.module import MODES_OF_FILES
 from srcad.modes.registry import MODES
 from tests.programs import golden_primals
@@ -354,12 +357,99 @@ def many(tmp_path_factory):
 
 
 @pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed")
-@pytest.mark.parametrize("words", [("check",), ("format", "--check", "--line-length=100")])
+@pytest.mark.parametrize(
+    "words", [("check", "--extend-select=E501,I"), ("format", "--check", "--line-length=88")]
+)
 def test_exported_files_pass_ruff(many, words):
     done = subprocess.run(["ruff", *words, "--isolated", "--no-cache", str(many)],
                           capture_output=True, text=True, check=False)  # fmt: skip
 
     assert done.returncode == 0, done.stdout
+
+
+def test_lines_of_exported_loop_have_at_most_88_columns(tmp_path):
+    def f(x):
+        y = 0.0
+        for v in x:
+            y = y * np.tanh(v) + v
+        return y
+
+    srcad.grad(f).export(tmp_path / "loop.py", np.array([0.5, -1.0, 2.0]))
+
+    lines = (tmp_path / "loop.py").read_text().splitlines()
+    assert [line for line in lines if len(line) > 88] == []
+
+
+def test_lines_of_long_names_constants_and_commands_have_at_most_88_columns(tmp_path):
+    table_of_all_the_measured_coefficients = {"first": np.linspace(0.0, 1.0, 30), "second": 2.0}
+
+    def function_with_a_long_name(first_of_the_parameters, second_of_the_parameters):
+        weights = np.tanh(first_of_the_parameters) * table_of_all_the_measured_coefficients["first"]
+        return np.sum(weights, axis=-1, keepdims=False) * second_of_the_parameters["a"][0] * 2.0
+
+    args = (np.linspace(0.0, 1.0, 30), {"a": (2.0, 3.0), "b": [1.0, 2.0, 3.0]})
+    made = srcad.jacobian(function_with_a_long_name, (0, 1))
+    names = "first_of_the_parameters,second_of_the_parameters"
+    recipe = [f"python -m srcad export model:f --mode jacobian --wrt {names} -o a_file.py"]
+    text = exported(made, args, {}, recipe)
+    (tmp_path / "long.py").write_text(text)
+
+    assert [line for line in text.splitlines() if len(line) > 88] == []
+    assert imported(tmp_path / "long.py").main() == 0
+
+
+# ------------------------------------------------------------------------------- layout
+NAMES_OF_VALUES = ["alpha_alpha", "beta_beta_beta", "gamma_gamma", "delta_delta_delta"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "raise TypeError(f'{{{0} + {1}}} is one of {{{2}!r}}')",
+        "x = {0}({1}, {2}({3}, 1.0), [1, 2, 3], first_option=False, second=True) + 123",
+        "x[{0}({1})] = {2}({1}) if {3}({2}) else {0}({1}) + 12345678901",
+        "x = {0} * {1} + {2} - {3} * {0} + {1} - {2} * {3}",
+        "assert {0} and {1} and {2} and {3} and {0} and {1}",
+        "x = {{key: value for key, value in zip({0}, {1}, {2}, {3}, strict=True) if key}}",
+        "if {0}({1}):\n    x = 1\nelif {0}({1}) and {2}({3}) or {1}({2}) and {1} is {2}:\n    pass",
+        "for name, value in zip({0}, {1}, {2}({3}), {3}({2}), strict=True):\n    pass",
+    ],
+)
+def test_narrowed_statement_is_the_same_program(line):
+    line = line.format(*NAMES_OF_VALUES)
+    text = "def f():\n" + textwrap.indent(line, "    ") + "\n"
+
+    made = narrowed(text)
+
+    assert all(len(row) <= 88 for row in made.splitlines())
+    assert ast.dump(ast.parse(made)) == ast.dump(ast.parse(text))
+
+
+def test_narrowed_keeps_strings_that_cannot_be_broken():
+    text = f"x = '{'a' * 100}'\n"
+
+    assert ast.dump(ast.parse(narrowed(text))) == ast.dump(ast.parse(text))
+
+
+def test_import_lines_join_parts_of_a_module():
+    lines = {
+        "from scipy.special import psi",
+        "from scipy.special import erf",
+        "import copy",
+        "import numpy as np",
+        "from model import A",
+        "from scipy.stats import norm as n",
+    }
+
+    assert import_lines(lines, {"model"}) == [
+        "import copy",
+        "",
+        "import numpy as np",
+        "from scipy.special import erf, psi",
+        "from scipy.stats import norm as n",
+        "",
+        "from model import A",
+    ]
 
 
 def test_every_file_compiles(many):
