@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from srcad.arguments.options import Numba, options_of
-from srcad.arguments.wrt import VARIADIC, Seeker, WrtEntry, place_of_argument
+from srcad.arguments.wrt import VARIADIC, Seeker, WrtEntry, bound_method, place_of_argument
 from srcad.errors import SeedError, SourceUnavailableError, WrtError
 from srcad.rules import registry
 from srcad.startup.identifiers import is_name, plain, quoted, shown
@@ -98,7 +98,12 @@ class Request:
         if self.wrt is None:
             return tuple(place_of_argument(parameters, k) for k in range(self.arity))
         seeker = Seeker(
-            name_of(function), parameters, self.outward or parameters, given, _names_read(function)
+            name_of(function),
+            parameters,
+            self.outward or parameters,
+            given,
+            _names_read(function),
+            bound_method(function, self.mode),
         )
         found = (seeker.place(entry) for entry in self.wrt)
         return tuple(place for place in found if place is not None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Collection, Mapping, Sequence
+from types import MethodType
 from typing import Any
 
 from srcad.errors import WrtError
@@ -78,12 +79,41 @@ def differentiated(
 
 
 @dataclass(frozen=True)
+class BoundMethod:
+    """A method of an object, asked for in a mode: the names of its class and first parameter."""
+
+    mode: str
+    cls: str
+    first: str
+
+    def error(self, entry: str, method: str) -> WrtError:
+        """Return the refusal of the object, which is no argument of a call."""
+        called = f"{self.mode}({dotted(self.cls)}.{dotted(method)}, wrt={shown(entry)})"
+        return WrtError(
+            f"wrt={shown(entry)} names the object of the bound method {method!r}",
+            why="a bound method holds its object: it is no argument of the call.",
+            help=f"take the method of the class, and pass the object:  srcad.{called}(obj, ...)",
+        )
+
+
+def bound_method(function: Any, mode: str) -> BoundMethod | None:
+    """Return a description of a bound method of an object; None for anything else."""
+    if not isinstance(function, MethodType) or isinstance(function.__self__, type):
+        return None
+    code = getattr(function.__func__, "__code__", None)
+    if code is None or not code.co_argcount:
+        return None
+    cls = type(function.__self__).__name__
+    return BoundMethod(mode.removeprefix("sparse_"), cls, code.co_varnames[0])
+
+
+@dataclass(frozen=True)
 class Seeker:
     """Resolves an entry of `wrt` for one callable.
 
     `parameters` are its own; `outward` those that it shows, which differ for a wrapper; `given`
     is what a call passes in ``*args`` (any items) and ``**kw`` (the keywords), where it is known;
-    `read` are the names that the function reads from outside.
+    `read` are the names that the function reads from outside, `bound` is the method of an object.
     """
 
     name: str
@@ -91,6 +121,7 @@ class Seeker:
     outward: Sequence[Parameter]
     given: Mapping[str, Collection[Any]] | None
     read: Collection[str] = ()
+    bound: BoundMethod | None = None
 
     def place(self, entry: int | str) -> WrtEntry | None:
         """Return the place of an entry; None if only a call can tell."""
@@ -116,10 +147,14 @@ class Seeker:
 
     def _part(self, entry: int | str) -> WrtEntry | None:
         path = path_of(entry) if isinstance(entry, str) else None
-        if path is None or not path[1]:
+        if path is None or not path[1] or self._is_held(path[0]):
             raise self._unknown(entry)
         found = self.place(path[0])
         return None if found is None else replace(found, steps=path[1])
+
+    def _is_held(self, name: str) -> bool:
+        """Return True if a name is that of the object that a bound method holds."""
+        return self.bound is not None and name == self.bound.first
 
     def _own(self, name: str) -> WrtEntry:
         return WrtEntry([p.name for p in self.parameters].index(name))
@@ -165,6 +200,9 @@ class Seeker:
         return next((k for k, p in enumerate(parameters) if p.kind is kind), None)
 
     def _unknown(self, entry: int | str) -> WrtError:
+        path = path_of(entry) if isinstance(entry, str) else None
+        if self.bound is not None and path is not None and self._is_held(path[0]):
+            return self.bound.error(str(entry), self.name)
         if entry in self.read:
             return WrtError(
                 f"wrt={shown(entry)} is a variable that {self.name!r} reads, not a parameter",

@@ -174,3 +174,29 @@ def test_part_past_the_end_of_a_list_refused(wrt):
         f({"l": [1.0, 2.0]}, 2.0)
 
     assert f({"l": [1.0, 2.0, 4.0]}, 2.0) == (0.0 if wrt.endswith("[2]") else 2.0)
+
+
+class Spring:
+    """Has a stiffness and a method to differentiate."""
+
+    def __init__(self, k):
+        self.k = k
+
+    def force(self, x):
+        """Return the force at an extension."""
+        return -self.k * x
+
+
+@pytest.mark.parametrize("wrt", ["self.k", "self", ("x", "self.k")])
+@pytest.mark.parametrize("mode", ["grad", "value_and_grad", "jacobian", "hessian"])
+def test_object_of_bound_method_rejected_with_method_of_class(wrt, mode):
+    entry = next(part for part in (wrt if isinstance(wrt, tuple) else (wrt,)) if part != "x")
+
+    with pytest.raises(WrtError) as found:
+        getattr(srcad, mode)(Spring(2.0).force, wrt=wrt)(3.0)
+
+    assert f"srcad.{mode}(Spring.force, wrt={entry!r})(obj, ...)" in str(found.value)
+
+
+def test_method_of_class_differentiated_by_attribute_of_object():
+    assert srcad.grad(Spring.force, wrt="self.k")(Spring(2.0), 3.0) == pytest.approx(-3.0)
