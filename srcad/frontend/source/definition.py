@@ -12,6 +12,8 @@ import __future__
 import ast
 import linecache
 import os
+import re
+import sys
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
@@ -189,9 +191,29 @@ def _lines(code: CodeType, space: dict[str, Any]) -> list[str]:
     if not lines:
         interactive = getattr(linecache, "_getlines_from_code", None)  # the prompt of 3.13
         lines = interactive(code) if interactive is not None else []
+    if not lines and code.co_filename == "<string>" and space.get("__name__") == "__main__":
+        lines = _command_line()
     if not lines:
         raise _no_text(code)
     return lines
+
+
+@cache
+def _command_line() -> list[str]:
+    """Return the text behind ``python -c``, which `linecache` has from Python 3.13 on."""
+    words = sys.orig_argv[1:]
+    while words and words[0].startswith("-") and not words[0].startswith("--"):
+        flags, letter, rest = _OPTION.fullmatch(words.pop(0)).groups("")  # type: ignore[union-attr]
+        if letter and not rest and words:
+            rest = words.pop(0)
+        if letter == "c":
+            return rest.splitlines(keepends=True)
+        if letter == "m" or not (flags or letter):
+            break
+    return []
+
+
+_OPTION = re.compile(r"-([^cmWX]*)([cmWX]?)(.*)", re.DOTALL)  # flags, and one with an argument
 
 
 def _top_level(
@@ -325,10 +347,26 @@ def _no_text(code: CodeType) -> SourceUnavailableError:
                 f"or put {quoted(code.co_name)} into a module that this process can import",
             ),
         )
+    if code.co_filename == "<stdin>":
+        typed = hasattr(sys, "ps1")
+        return SourceUnavailableError(
+            sentence,
+            why="the prompt of this version of Python keeps no text."
+            if typed
+            else "the program was read from standard input, which keeps no text.",
+            help=(
+                "save it to a file, and import it:  from model import f"
+                if typed
+                else "save it to a file, and run that:  python program.py",
+                "or use IPython, or the prompt of Python 3.13"
+                if typed
+                else "or give the text on the command line:  python -c '...'",
+            ),
+        )
     return SourceUnavailableError(
         sentence,
-        why=f"there is no text for {quoted(code.co_filename)}; a function made by exec() or typed "
-        "into 'python -c' leaves none.",
+        why=f"there is no text for {quoted(code.co_filename)}; a function made by exec() leaves "
+        "none.",
         help=(
             "put the function into a file (or a notebook cell) and import it",
             "or register the text that exec() ran:  linecache.cache[filename] = "

@@ -5,13 +5,16 @@ import doctest
 import functools
 import importlib.util
 import linecache
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from srcad.errors import SourceChangedError, SourceUnavailableError
 from srcad.frontend.source.definition import definition
 
+ROOT = Path(__file__).resolve().parents[3]
 PAIR = (lambda x: x + 1, lambda x: x + 2)
 TWINS = [lambda x: x * 3, lambda x: x * 3]
 
@@ -278,3 +281,31 @@ def test_lambdas_of_two_statements_on_one_line_distinguished():
 
     assert "5.0" in ast.unparse(definition(first[0]).tree)
     assert "7.0" in ast.unparse(definition(second[0]).tree)
+
+
+PROGRAM = "import srcad\ndef f(x): return x * x\nprint(srcad.grad(f)(3.0))\n"
+
+
+@pytest.mark.parametrize("flags", [["-c"], ["-Bc"], ["-W", "ignore", "-Xutf8", "-c"]])
+def test_program_on_command_line_differentiated(flags):
+    done = subprocess.run([sys.executable, *flags, PROGRAM], capture_output=True, text=True,
+                          check=False, cwd=ROOT)  # fmt: skip
+
+    assert (done.stdout, done.stderr) == ("6.0\n", "")
+
+
+def test_program_of_a_pipe_rejected():
+    done = subprocess.run([sys.executable, "-"], input=PROGRAM, capture_output=True, text=True,
+                          check=False, cwd=ROOT)  # fmt: skip
+
+    assert "read from standard input, which keeps no text" in done.stderr
+    assert "save it to a file, and run that" in done.stderr
+
+
+def test_function_of_a_prompt_without_text_rejected(monkeypatch):
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    space = {}
+    exec(compile("def f(x): return x", "<stdin>", "exec"), space)
+
+    with pytest.raises(SourceUnavailableError, match="save it to a file, and import it"):
+        definition(space["f"])
