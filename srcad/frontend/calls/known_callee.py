@@ -111,6 +111,8 @@ def call_without_rule(
     left = left or not (makes_functions(function) or looks_into_callers(function))
     if not active and left and not writes:
         return _inactive(state, callee, args, kwargs)
+    if missing_rules.is_foreign(function):
+        return call_active_without_rule(state, callee, args, kwargs)
     if python and not is_library(function):
 
         def read() -> AbstractValue:

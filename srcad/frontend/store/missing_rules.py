@@ -19,6 +19,7 @@ from srcad.rules import stubs
 from srcad.rules.registry import library_for
 from srcad.startup.identifiers import dotted, label, module_of
 from srcad.types.numeric import Numeric
+from srcad.types.reading import looked_up
 
 _LONGEST = 60  # characters of a call that a message repeats
 
@@ -112,12 +113,83 @@ def _instead(full: str, function: Any) -> list[str]:
     return [text for key, text in _INSTEAD.items() if any(name.startswith(key) for name in names)]
 
 
+# Libraries with arrays of their own, and what compiles functions of the user's.
+_ARRAYS_ELSEWHERE = {
+    "cupy": "CuPy",
+    "jax": "JAX",
+    "jaxlib": "JAX",
+    "tensorflow": "TensorFlow",
+    "torch": "PyTorch",
+}
+_COMPILERS = {"jax": "JAX", "jaxlib": "JAX", "numba": "Numba"}
+
+
+def is_foreign(function: Any) -> bool:
+    """Return True if a function belongs to a library of other arrays, or was compiled by one."""
+    return compiler_of(function) is not None or _library_of_arrays(function) is not None
+
+
+def compiler_of(function: Any) -> str | None:
+    """Return what has compiled a function of the user's, such as Numba; None if nothing has."""
+    root = str(type(function).__module__).partition(".")[0]
+    return None if isinstance(function, type) else _COMPILERS.get(root)
+
+
+def _library_of_arrays(function: Any) -> str | None:
+    """Return the library of other arrays that a function belongs to."""
+    holders = function, looked_up(function, "__self__")
+    roots = (module_of(holder).partition(".")[0] for holder in holders)
+    return next((_ARRAYS_ELSEWHERE[root] for root in roots if root in _ARRAYS_ELSEWHERE), None)
+
+
+def _refuse_foreign(state: Machine, function: Any) -> None:
+    """Refuse a function of other arrays, or one that is compiled, with what to write instead."""
+    library, compiler = _library_of_arrays(function), compiler_of(function)
+    if library is None and compiler is None:
+        return
+    text, node = _text_of_callee(state.builder.where), _call_at(state.builder.where)
+    name = text or dotted(label(function))
+    given = () if node is None else (*node.args, *node.keywords)
+    written = ", ".join(map(ast.unparse, given)) if given else "..."
+    last = name.rpartition(".")[2]
+    instead = "write it with NumPy"
+    if library is not None:
+        why = f"it is a function of {library}, and srcad differentiates NumPy."
+        if callable(getattr(np, last, None)):
+            instead = f"{instead}:  np.{last}({written})"
+    else:
+        why = f"it is compiled by {compiler}, and srcad reads Python only."
+        python = _python_of(function, name)
+        if python is not None:
+            instead = f"call the Python function that it was made of:  {python}({written})"
+    state.refuse(
+        MissingRuleError,
+        f"no derivative rule for {text or called_name(state, function)}, called",
+        why=why,
+        help=(instead,),
+    )
+
+
+def _python_of(function: Any, name: str) -> str | None:
+    """Return the text of the Python function behind a compiled one that has a name.
+
+    None for one of several arrays, which writes its result into its last argument.
+    """
+    if hasattr(function, "py_func"):
+        return f"{name}.py_func"
+    python = f"{name}.__wrapped__"
+    if not hasattr(function, "ufunc"):
+        return python
+    return None if function.signature else f"np.vectorize({python}, otypes=[float])"
+
+
 def refuse_without_rule(
     state: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     """Refuse a function without a rule that carries a derivative."""
     if _is_of_objects(function):
         refuse_entry_by_entry(state)
+    _refuse_foreign(state, function)
     full = called_name(state, function)
     quantities: list[int | str] = [k for k, box in enumerate(args) if _may_be_quantity(box)]
     quantities += [name for name, box in kwargs.items() if _may_be_quantity(box)]
