@@ -8,9 +8,11 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from srcad.startup.locks import importing
+from srcad.startup.names_elsewhere import without_attribute
 
 if TYPE_CHECKING:
     from srcad import errors, rules, testing
@@ -84,7 +86,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     """Load the compiler when the first of its names is used."""
     if name not in __all__:
-        raise AttributeError(f"module 'srcad' has no attribute {name!r}")
+        raise AttributeError(without_attribute(name), name=name, obj=sys.modules[__name__])
     home = _HOMES.get(name)
     with importing:
         if home is None:

@@ -2,8 +2,10 @@
 
 import inspect
 import os
+import pathlib
 import pickle
 import pydoc
+import re
 import subprocess
 import sys
 
@@ -12,6 +14,7 @@ import pytest
 
 import srcad
 from srcad.errors import OptionError, SourceUnavailableError, WrtError
+from srcad.startup.names_elsewhere import INSTEAD
 
 
 def poly(x):
@@ -55,6 +58,26 @@ def test_the_public_names():
     }  # fmt: skip
     assert srcad.vjp is srcad.pullback
     assert set(srcad.__all__) <= set(dir(srcad))
+
+
+def test_names_of_other_systems_answered_with_one_sentence_and_a_page():
+    root = pathlib.Path(srcad.__file__).parent.parent
+    assert len(INSTEAD) >= 20
+    for name in INSTEAD:
+        with pytest.raises(AttributeError) as found:
+            getattr(srcad, name)
+
+        before, _, page = str(found.value).rpartition(" (")
+        assert before.startswith(f"module 'srcad' has no attribute {name!r}: ")
+        assert ". " not in before
+        assert (root / page.rstrip(")")).is_file(), page
+        assert not hasattr(srcad, name)
+
+
+def test_names_of_srcad_in_advice_for_other_systems_exist():
+    for advice, _ in INSTEAD.values():
+        for name in re.findall(r"srcad\.(\w+)", advice):
+            assert name in srcad.__all__
 
 
 @pytest.mark.parametrize("name", ["vmap"])
