@@ -19,6 +19,7 @@ elsewhere that is left to the type checker, and ``__init__`` assigns plainly.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
 from dataclasses import MISSING, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -85,6 +86,8 @@ def _made(cls: Any, *, frozen: bool, eq: bool, kw_only: bool) -> Any:
     dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
     refuses = frozen and _REFUSES
     methods: dict[str, Any] = {"__init__": _first_init(cls, refuses), "__repr__": _repr}
+    if "__init__" not in own:
+        cls.__signature__ = _Signature()
     if eq:
         methods |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
     if refuses:
@@ -120,6 +123,17 @@ def _first_init(cls: Any, refuses: bool) -> Any:
         cls.__init__(self, *args, **kwargs)
 
     return __init__
+
+
+class _Signature:
+    """The signature of a record, which ``__init__`` does not show before it is compiled."""
+
+    def __get__(self, record: Any, owner: Any) -> inspect.Signature:
+        holder = next(cls for cls in owner.__mro__ if "__init__" in vars(cls))
+        if "__signature__" not in vars(holder):
+            raise AttributeError("__signature__")
+        _, *parameters = inspect.signature(_init(holder, False)).parameters.values()
+        return inspect.Signature(parameters)
 
 
 def _init(cls: Any, refuses: bool) -> Any:

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import inspect
 import pickle
 
 import pytest
@@ -150,3 +151,23 @@ def test_replaces_as_the_standard_library_does():
     for name in ("z", "w"):
         with pytest.raises((TypeError, ValueError)):
             replace(loose, **{name: 1})
+
+
+class Plain(Base):
+    def __init__(self, q):
+        super().__init__(q)
+
+
+@pytest.mark.parametrize(
+    ("cls", "shown"),
+    [
+        (Base, "(a, b=2)"),
+        (Named, "(a, b=2, *, c=<object MISSING>, d=7)"),
+        (Own, "(x)"),
+        (Plain, "(q)"),
+    ],
+)
+def test_signature_shows_parameters_before_the_first_instance(cls, shown):
+    found = str(inspect.signature(cls)).replace(repr(dataclasses.MISSING), "<object MISSING>")
+
+    assert found == shown
