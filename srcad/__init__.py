@@ -83,16 +83,18 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Load the compiler when the first of its names is used."""
-    if name not in __all__:
-        raise AttributeError(without_attribute(name), name=name, obj=sys.modules[__name__])
-    home = _HOMES.get(name)
-    with importing:
-        if home is None:
-            return importlib.import_module(f"srcad.{name}")
-        found = globals()[name] = getattr(importlib.import_module(home), name)
-    return found
+if not TYPE_CHECKING:  # a type checker knows the names that are imported above, and no others
+
+    def __getattr__(name: str) -> Any:
+        """Load the compiler when the first of its names is used."""
+        if name not in __all__:
+            raise AttributeError(without_attribute(name), name=name, obj=sys.modules[__name__])
+        home = _HOMES.get(name)
+        with importing:
+            if home is None:
+                return importlib.import_module(f"srcad.{name}")
+            found = globals()[name] = getattr(importlib.import_module(home), name)
+        return found
 
 
 def __dir__() -> list[str]:

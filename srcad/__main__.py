@@ -299,7 +299,7 @@ def _inspected(options: argparse.Namespace) -> Inspection:
     _refuse_unreadable(options, function, module)
     args, kwargs = _arguments(options.args or "", module)
     try:
-        backend = getattr(options, "backend", BACKENDS.names()[0])
+        backend: Any = getattr(options, "backend", BACKENDS.names()[0])
         if backend == BACKENDS.names()[0]:
             return looking.inspect(function, *args, wrt=_wrt(options.wrt), **kwargs)
         request = requested("grad", (_wrt(options.wrt),), backend=backend)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from srcad.api.gradients import value_and_grad
+from srcad.arguments.options import Backend
 from srcad.frontend.source.definition import definition
 from srcad.testing import check_grads
 
@@ -48,7 +49,7 @@ def initial(rng: np.random.Generator, hidden: int = 48) -> Params:
     }
 
 
-def run(seconds: float = 3.0, backend: str = "numpy") -> int:
+def run(seconds: float = 3.0, backend: Backend = "numpy") -> int:
     """Show, check and train; the exit status says whether it worked.
 
     With another backend than NumPy, both texts are shown.
@@ -73,7 +74,7 @@ def run(seconds: float = 3.0, backend: str = "numpy") -> int:
     return 0 if accuracy > 0.9 else 1
 
 
-def _compiled_step(backend: str) -> Any:
+def _compiled_step(backend: Backend) -> Any:
     """Return a training step on another backend that prints its code once."""
     gradient = value_and_grad(loss_of_arrays, wrt=(0, 1, 2, 3), backend=backend)
     shown: list[str] = []

@@ -100,3 +100,16 @@ def test_the_type_of(expression, said):
 @pytest.mark.parametrize("line", WRONG)
 def test_a_wrong_call_is_seen(line, said):
     assert any(text.startswith("error") for text in said[line])
+
+
+def test_user_program_passes_strict_mypy(tmp_path):
+    (tmp_path / "mypy.ini").write_text(CONFIG.replace(",numpy.*", ""))
+    program = tmp_path / "typed.py"
+    program.write_text((ROOT / "tests" / "programs" / "typed.py").read_text())
+
+    out, _, status = api.run(
+        ["--config-file", str(tmp_path / "mypy.ini"), "--cache-dir", str(tmp_path / "cache"),
+         str(program)]
+    )  # fmt: skip
+
+    assert status == 0, out

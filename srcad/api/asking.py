@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from srcad.arguments.options import Numba, numba_is_installed, options_of
+from srcad.arguments.options import Backend, Numba, numba_is_installed, options_of
 from srcad.arguments.request import UNSET, requested
 from srcad.backends.registry import BACKENDS
 from srcad.calling.gradient import Gradient
@@ -29,7 +29,7 @@ def derivative(
     argnum: Wrt = UNSET,
     has_aux: bool = False,
     check_finite: bool = False,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
     holomorphic: bool = False,
     chunk_size: int | None = None,
 ) -> Gradient[P, Any]:
@@ -82,7 +82,7 @@ def checked_chunk(chunk_size: Any) -> int | None:
     return chunk_size
 
 
-def checked(function: Any, backend: str | Numba = "numpy") -> Any:
+def checked(function: Any, backend: Backend = "numpy") -> Any:
     """Return the function, which has to be callable.
 
     Raises

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from srcad.api.asking import P, R, Wrt, checked, derivative
-from srcad.arguments.options import Numba
+from srcad.arguments.options import Backend
 from srcad.arguments.request import UNSET, requested
 from srcad.calling.decorated import Differentiable
 from srcad.calling.gradient import Gradient, of_arguments, undecorated
@@ -24,7 +24,7 @@ def grad(
     argnum: Wrt = UNSET,
     has_aux: bool = False,
     check_finite: bool = False,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
     holomorphic: bool = False,
 ) -> Gradient[P, Any]:
     """Return the gradient of a scalar function, as a function of the same arguments.
@@ -95,7 +95,7 @@ def value_and_grad(
     argnum: Wrt = UNSET,
     has_aux: bool = False,
     check_finite: bool = False,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
     holomorphic: bool = False,
 ) -> Gradient[P, tuple[R, Any]]:
     """Return the value together with the gradient, as a function of the same arguments.
@@ -129,7 +129,7 @@ def elementwise_grad(
     argnums: Wrt = UNSET,
     argnum: Wrt = UNSET,
     check_finite: bool = False,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
     holomorphic: bool = False,
 ) -> Gradient[P, Any]:
     """Return the gradient of the sum of a function's result.
@@ -204,7 +204,7 @@ def differentiate(
     argnums: Wrt = ...,
     argnum: Wrt = ...,
     check_finite: bool = ...,
-    backend: str | Numba = ...,
+    backend: Backend = ...,
 ) -> Callable[[Callable[P, R]], Differentiable[P, R]]: ...
 def differentiate(
     function: Callable[..., Any] | None = None,
@@ -214,7 +214,7 @@ def differentiate(
     argnums: Wrt = UNSET,
     argnum: Wrt = UNSET,
     check_finite: bool = False,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
 ) -> Any:
     """Give a function its derivatives: a decorator, with or without options.
 

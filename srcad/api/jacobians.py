@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from srcad.api.asking import P, Wrt, checked, derivative
-from srcad.arguments.options import Numba
+from srcad.arguments.options import Backend
 from srcad.arguments.request import UNSET, requested
 from srcad.calling.gradient import Gradient
 from srcad.calling.products import Product
@@ -31,7 +31,7 @@ def jacobian(
     holomorphic: bool = False,
     chunk_size: int | None = None,
     check_finite: bool = False,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
 ) -> Gradient[P, Any]:
     """Return the Jacobian of a function, as a function of the same arguments.
 
@@ -100,7 +100,7 @@ def jacfwd(
     holomorphic: bool = False,
     chunk_size: int | None = None,
     check_finite: bool = False,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
 ) -> Gradient[P, Any]:
     """Return the Jacobian of a function, computed forwards, all columns in one sweep.
 
@@ -138,7 +138,7 @@ def jacrev(
     holomorphic: bool = False,
     chunk_size: int | None = None,
     check_finite: bool = False,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
 ) -> Gradient[P, Any]:
     """Return the Jacobian of a function, computed in reverse, all rows in one sweep.
 
@@ -176,7 +176,7 @@ def hessian(
     holomorphic: bool = False,
     chunk_size: int | None = None,
     check_finite: bool = False,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
 ) -> Gradient[P, Any]:
     """Return the matrix of second derivatives of a scalar function.
 
@@ -237,7 +237,7 @@ def sparsity(
     *,
     argnums: Wrt = UNSET,
     argnum: Wrt = UNSET,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
 ) -> Gradient[P, Any]:
     """Return where the Jacobian of a function may have entries, as a function of the arguments.
 
@@ -280,7 +280,7 @@ def hvp(
     argnum: Wrt = UNSET,
     has_aux: bool = False,
     check_finite: bool = False,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
 ) -> Product[..., Any]:
     """Return the product of the Hessian of a scalar function with a vector.
 

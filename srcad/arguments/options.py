@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from typing import Any
+from typing import Any, Literal
 
 from srcad.errors import OptionError
 from srcad.startup.identifiers import shown
@@ -65,6 +65,9 @@ class Numba:
             )
         if self.cache is not None:
             object.__setattr__(self, "cache", os.fspath(self.cache))
+
+
+Backend = Literal["numpy", "numba"] | Numba
 
 
 def options_of(backend: Any) -> Any:

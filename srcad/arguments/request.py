@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.arguments.options import Numba, options_of
+from srcad.arguments.options import Backend, options_of
 from srcad.arguments.wrt import VARIADIC, Seeker, WrtEntry, bound_method, place_of_argument
 from srcad.errors import SeedError, SourceUnavailableError, WrtError
 from srcad.rules import registry
@@ -56,7 +56,7 @@ class Request:
     wrt: tuple[int | str, ...] | None = (0,)
     single: bool = True
     has_aux: bool = False
-    backend: str | Numba = "numpy"
+    backend: Backend = "numpy"
     holomorphic: bool = False
     arity: int = 0
     outward: tuple[Parameter, ...] = ()
@@ -161,7 +161,7 @@ def requested(
     spelled: Sequence[Any],
     *,
     has_aux: bool = False,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
     holomorphic: bool = False,
     check_finite: bool = False,
     chunk_size: int | None = None,

@@ -66,12 +66,12 @@ class _Product(_Derivative):
 class Decorated(Pickled, Generic[P, R]):
     """A function that is still itself, with what a decorator adds: called, shown and pickled so."""
 
-    __slots__ = ("__call__", "__dict__", "__weakref__", "function")
-
     if TYPE_CHECKING:
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
             """Call the function."""
+    else:  # a slot of this name hides the signature from pyright
+        __slots__ = ("__call__", "__dict__", "__weakref__", "function")
 
     def __init__(self, function: Any) -> None:
         self.function = function

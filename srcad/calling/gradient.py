@@ -19,7 +19,7 @@ import numpy as np
 
 import srcad.modes.nested  # noqa: F401 - functions may call derivatives that were unpickled
 from srcad.arguments.aliasing import overlapping
-from srcad.arguments.options import Numba
+from srcad.arguments.options import Backend, Numba
 from srcad.arguments.request import (
     Parameter,
     Request,
@@ -286,12 +286,12 @@ class Gradient(Pickled, Generic[P, R]):
         Which derivative it is.
     """
 
-    __slots__ = ("__call__", "__dict__", "__weakref__", "function", "given", "request")
-
     if TYPE_CHECKING:
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
             """Compute the derivative."""
+    else:  # a slot of this name hides the signature from pyright
+        __slots__ = ("__call__", "__dict__", "__weakref__", "function", "given", "request")
 
     def __init__(self, function: Any, request: Request) -> None:
         self.given = function
@@ -541,7 +541,7 @@ def of_arguments(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     wrt: Any = None,
-    backend: str | Numba = "numpy",
+    backend: Backend = "numpy",
     *,
     has_aux: bool = False,
     check_finite: bool = False,
