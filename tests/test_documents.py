@@ -6,12 +6,15 @@ import importlib.util
 import io
 import linecache
 import re
+import shlex
+import subprocess
 import sys
 import types
 from pathlib import Path
 
 import pytest
 
+import srcad
 from srcad import rules, runtime
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,6 +67,65 @@ def test_document_program_output_matches(document, k, tmp_path, monkeypatch, tab
         document.write_text(text[: found.start(2)] + out.rstrip("\n") + "\n" + text[found.end(2) :])
     else:
         assert out.rstrip() == found[2].rstrip()
+
+
+# Commands are blocks with an indentation of four columns, outside of programs.
+FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+INDENTED = re.compile(r"(?<=\n\n)(?: {4}\S.*\n)+")
+COMMANDS = [
+    pytest.param(line.strip(), id=f"{document.name}: {line.strip()[:40]}")
+    for document in DOCUMENTS
+    for block in INDENTED.findall(FENCED.sub("", document.read_text()))
+    for line in block.splitlines()
+    if "python" in block
+]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_indented_line_is_one_command(line):
+    python, *words = shlex.split(line, comments=True)
+
+    assert python == "python"
+    assert "python" not in words
+    if words[0] == "-m":
+        spec = importlib.util.find_spec(words[1])
+        assert spec is not None
+        texts = [f.read_text() for folder in spec.submodule_search_locations or ()
+                 for f in Path(folder).glob("*.py")] or [Path(spec.origin).read_text()]  # fmt: skip
+        for option in (word for word in words[2:] if word.startswith("--")):
+            assert f'"{option}"' in "".join(texts)
+
+
+def test_documents_have_indented_commands():
+    assert len(COMMANDS) >= 8
+
+
+def test_commands_of_the_page_of_exports_run(tmp_path, monkeypatch):
+    text = (ROOT / "docs" / "export.md").read_text()
+    (tmp_path / "model.py").write_text(PAIR.search(text)[1].partition("w, x =")[0])
+    (block,) = [b for b in INDENTED.findall(FENCED.sub("", text)) if "python" in b]
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+    for line in block.splitlines():
+        _, *words = shlex.split(line, comments=True)
+        done = subprocess.run([sys.executable, *words], cwd=tmp_path, check=False,
+                              capture_output=True, text=True)  # fmt: skip
+        assert done.returncode == 0, (line, done.stderr)
+
+
+def test_seconds_of_compilation_are_those_of_the_table():
+    text = (ROOT / "docs" / "benchmarks.md").read_text()
+
+    for word, number in re.findall(r"(median|largest) ([\d.]+) s", text):
+        assert re.search(rf"\| first call \[s\], {word} \|.*\| {re.escape(number)} \|", text)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_programs_of_users_import_public_names_only(document):
+    if document.parent.name == "design":
+        return
+    for module in re.findall(r"^(?:from|import) (srcad\.\S+)", document.read_text(), re.MULTILINE):
+        assert module.split(".")[1] in srcad.__all__ or module == "srcad.testing_plugin"
 
 
 def test_every_error_has_a_section_with_its_code():
