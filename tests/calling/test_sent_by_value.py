@@ -359,8 +359,70 @@ def test_text_that_does_not_compile_to_code_refused(tmp_path):
 def test_function_sent_without_derivative_error_says_so(tmp_path):
     f = sent(main_module(tmp_path, "def f(x):\n    return x * 31\n").f)
 
-    with pytest.raises(srcad.errors.SourceUnavailableError, match="send the derivative"):
+    text = r"make the derivative where the function is written, .*  d = srcad\.grad\(f\)"
+    with pytest.raises(srcad.errors.SourceUnavailableError, match=text):
         srcad.grad(f)(3.0)
+
+
+TASKS = """
+import numpy as np
+import srcad
+
+rate = 1.5
+
+def loss(x):
+    return np.sum(rate * np.sin(x) ** 2)
+
+def other(x):
+    return x * 41
+
+def fit(x, steps):
+    slope = srcad.grad(loss)
+    for _ in range(steps):
+        x = x - 0.1 * slope(x)
+    return x
+
+def slope_of_local_function(x, k):
+    def cubic(t):
+        return np.sum(k * t**3)
+    return srcad.grad(cubic)(x)
+
+def slope_of_lambda(x):
+    return srcad.grad(lambda t: np.sum(t**4))(x)
+"""
+
+
+def test_derivative_made_in_task_uses_text_of_arrived_derivative(tmp_path):
+    module = main_module(tmp_path, TASKS)
+    x = np.array([0.5, -1.0])
+    sent(srcad.grad(module.other))
+
+    assert sent(module.fit)(x, 0) == pytest.approx(x)
+    stepped = sent(module.fit)(x, 1)
+    assert stepped == pytest.approx(x - 0.1 * 1.5 * np.sin(2 * x))
+    assert sent(module.slope_of_local_function)(x, 2.0) == pytest.approx(6 * x**2)
+    assert sent(module.slope_of_lambda)(x) == pytest.approx(4 * x**3)
+
+
+def test_derivative_made_in_task_without_text_says_what_to_do(tmp_path):
+    text = TASKS.replace("** 2", "** 6")  # no other test sends this one
+    module = main_module(tmp_path, text)
+
+    with pytest.raises(srcad.errors.SourceUnavailableError) as found:
+        sent(module.fit)(np.array([0.5, -1.0]), 1)
+
+    assert "the source of 'loss' is not available" in str(found.value)
+    assert "d = srcad.grad(loss)" in str(found.value)
+    assert "or put 'loss' into a module" in str(found.value)
+
+
+def test_text_of_another_function_is_no_text_of_a_sent_one(tmp_path):
+    first = main_module(tmp_path, "def f(x):\n    return x * 43\n").f
+    sent(srcad.grad(first))
+    second = main_module(tmp_path, "def f(x):\n    return x * 47\n").f
+
+    with pytest.raises(srcad.errors.SourceUnavailableError):
+        srcad.grad(sent(second))(3.0)
 
 
 def test_function_sent_after_its_derivative_is_read(tmp_path):

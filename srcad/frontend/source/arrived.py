@@ -45,6 +45,14 @@ def lines_of_equal(code: CodeType) -> list[str]:
     return [] if equal is None else lines_of_arrived(equal) or []
 
 
+def texts_of_arrived() -> dict[str, list[str]]:
+    """Return the lines of all texts that have arrived, by the names under which they are shown."""
+    with _LOCK:
+        codes = list(_INTERNED.values())
+    found = ((code.co_filename, lines_of_arrived(code)) for code in reversed(codes))
+    return {file: lines for file, lines in found if lines}
+
+
 def interned(code: CodeType, file: str, text: str) -> CodeType:
     """Return the code object that stands for all equal ones that arrived with the same text.
 

@@ -26,6 +26,7 @@ from srcad.frontend.source.arrived import (
     FILE_OF_SENT,
     lines_of_arrived,
     lines_of_equal,
+    texts_of_arrived,
     yield_to_file,
 )
 from srcad.frontend.source.code import called_as_methods, fingerprint, is_among, lines_of
@@ -163,9 +164,13 @@ def _made(code: CodeType) -> Source | None:
 
 def _found(function: FunctionType) -> Source:
     code = function.__code__
-    lines = _lines(code, function.__globals__)
     flags = code.co_flags & _FUTURE
     rewritten = "@pytest_ar" in function.__globals__
+    if code.co_filename == FILE_OF_SENT and lines_of_arrived(code) is None:
+        found = _among_arrived(code, flags, rewritten)
+        if found is not None:
+            return found
+    lines = _lines(code, function.__globals__)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for attempt in (lines, None):
@@ -182,6 +187,20 @@ def _found(function: FunctionType) -> Source:
     if moved is not None:
         return moved
     raise _arrived_with(function, lines) if lines_of_arrived(code) else _changed(function, lines)
+
+
+def _among_arrived(code: CodeType, flags: int, rewritten: bool) -> Source | None:
+    """Return the definition of code that was sent without a text, in one that came before it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for file, lines in texts_of_arrived().items():
+            located = code.replace(co_filename=file)
+            found = _exact(located, lines, flags, rewritten) or _moved(
+                located, lines, flags, rewritten
+            )
+            if found is not None:
+                return found
+    return None
 
 
 def _lines(code: CodeType, space: dict[str, Any]) -> list[str]:
@@ -325,6 +344,11 @@ def _arrived_with(function: FunctionType, lines: list[str]) -> SourceUnavailable
     )
 
 
+def _written(code: CodeType) -> str:
+    """Return the name of a function as an argument, or ``f`` for one that has none."""
+    return code.co_name if code.co_name.isidentifier() else "f"
+
+
 _MAGICS = {"<timed exec>": "%%time", "<magic-timeit>": "%%timeit"}
 
 
@@ -343,7 +367,8 @@ def _no_text(code: CodeType) -> SourceUnavailableError:
             sentence,
             why="the function was sent to this process by value, and its text was not.",
             help=(
-                "send the derivative in place of the function:  srcad.grad(f)",
+                "make the derivative where the function is written, send the derivative, and pass "
+                f"data as arguments:  d = srcad.grad({_written(code)})",
                 f"or put {quoted(code.co_name)} into a module that this process can import",
             ),
         )
