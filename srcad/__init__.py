@@ -12,7 +12,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from srcad.startup.locks import importing
-from srcad.startup.names_elsewhere import without_attribute
 
 if TYPE_CHECKING:
     from srcad import errors, rules, testing
@@ -88,7 +87,9 @@ if not TYPE_CHECKING:  # a type checker knows the names that are imported above,
     def __getattr__(name: str) -> Any:
         """Load the compiler when the first of its names is used."""
         if name not in __all__:
-            raise AttributeError(without_attribute(name), name=name, obj=sys.modules[__name__])
+            elsewhere = importlib.import_module("srcad.startup.names_elsewhere")
+            message = elsewhere.without_attribute(name)
+            raise AttributeError(message, name=name, obj=sys.modules[__name__])
         home = _HOMES.get(name)
         with importing:
             if home is None:
