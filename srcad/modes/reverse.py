@@ -146,15 +146,37 @@ def with_zeros_for_stopped(made: Function, lowered: Function, wrt: Sequence[int]
 
 
 def with_gradients_of_parts(
-    function: Function, places: Sequence[WrtEntry], wrt: Sequence[int]
+    function: Function,
+    places: Sequence[WrtEntry],
+    wrt: Sequence[int],
+    rows: Type | None = None,
 ) -> Function:
-    """Return the derived function with one gradient for each of these places."""
+    """Return the derived function with one gradient for each of these places.
+
+    With `rows`, the type of a result, a gradient is a Jacobian: in the structure of the result.
+    """
     y, *found = function.block.results
     by_parameter = dict(zip(wrt, found, strict=True))
     builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
-    parts = [_at(builder, function, by_parameter[p.parameter], p) for p in places]
+    parts = [_rows_at(builder, function, by_parameter[p.parameter], p, rows) for p in places]
     block = Block((), tuple(builder.ops), (y, *parts))
     return Function(function.name, function.params, block, function.where)
+
+
+def _rows_at(
+    builder: Builder, function: Function, jacobian: Atom, place: WrtEntry, rows: Type | None
+) -> Atom:
+    """Return what belongs to a place in each part of a result."""
+    if not place.keys or not isinstance(rows, TupleOf):
+        return _at(builder, function, jacobian, place)
+    type_ = atom_type(jacobian)
+    if not isinstance(type_, TupleOf):  # no part of the result is a number
+        return jacobian
+    parts = [
+        _rows_at(builder, function, builder.part(jacobian, type_, k), place, item)
+        for k, item in enumerate(rows.items)
+    ]
+    return builder.build_like(type_, parts)
 
 
 def _at(builder: Builder, function: Function, gradient: Atom, place: WrtEntry) -> Atom:
@@ -296,18 +318,30 @@ def requested_gradients(made: Function, problem: Problem, *, laid_out: bool = Tr
         No derivative flows through an argument that was named.
     """
     wrt, lowered, request = problem.wrt, problem.lowered, problem.request
+    rows = _type_of_rows(made, request)
     made = with_zeros_for_stopped(made, lowered, wrt)
     if not request.lenient:
-        refuse_inert(made, problem.parameters, problem.places, wrt, problem.types)
+        whole = [p if rows is None else replace(p, keys=()) for p in problem.places]
+        refuse_inert(made, problem.parameters, whole, wrt, problem.types)
         if problem.arguments:
             warn_of_steps(problem.function, lowered, made, problem.parameters, wrt, request.has_aux)
     places = problem.distinct
-    made = with_gradients_of_parts(made, places, wrt)
+    made = with_gradients_of_parts(made, places, wrt, rows)
     if not laid_out:
         return made
     copied = {*problem.not_in_c_order, *problem.inside_others}
     made = with_layouts(made, places, copied)
     return in_c_order(made, problem, copied) if problem.arguments else made
+
+
+def _type_of_rows(made: Function, request: Request) -> Type | None:
+    """Return the type of a result that is a structure, in whose form a Jacobian comes back."""
+    if not request.mode.startswith("jac"):
+        return None
+    type_ = atom_type(made.block.results[0])
+    if request.has_aux and isinstance(type_, TupleOf):
+        type_ = type_.items[0]
+    return type_ if isinstance(type_, TupleOf) else None
 
 
 def in_one_function(
