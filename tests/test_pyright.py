@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("basedpyright", reason="needs the extra: pip install -e '.[dev]'")
 
 ROOT = Path(__file__).resolve().parent.parent
-TYPED = ROOT / "tests" / "programs" / "typed.py"
+TYPED = ROOT / "tests" / "typed_program.txt"
 CONFIG = {"typeCheckingMode": "standard", "extraPaths": [str(ROOT)]}
 PROGRAM = """
 import srcad

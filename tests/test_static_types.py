@@ -105,7 +105,7 @@ def test_a_wrong_call_is_seen(line, said):
 def test_user_program_passes_strict_mypy(tmp_path):
     (tmp_path / "mypy.ini").write_text(CONFIG.replace(",numpy.*", ""))
     program = tmp_path / "typed.py"
-    program.write_text((ROOT / "tests" / "programs" / "typed.py").read_text())
+    program.write_text((ROOT / "tests" / "typed_program.txt").read_text())
 
     out, _, status = api.run(
         ["--config-file", str(tmp_path / "mypy.ini"), "--cache-dir", str(tmp_path / "cache"),
