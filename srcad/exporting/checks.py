@@ -11,6 +11,7 @@ from srcad.arguments.aliasing import Pairs
 from srcad.errors import ExportError
 from srcad.exporting import plain
 from srcad.exporting.definitions import Definitions
+from srcad.exporting.derivative import Derivative, InClass
 from srcad.exporting.literals import dtype_text, literal
 from srcad.exporting.written_out import call_lines
 from srcad.frontend.domain.guards import Guard
@@ -28,14 +29,17 @@ _PYTHON = {"f": float, "i": int, "c": complex, "b": bool}
 class Checks:
     """Collects the lines; `ordered` are the parameters with all arrays in C order.
 
-    `at` is how what is at a path is read, `held` what the file holds of what is besides them.
+    `derivative` is what the lines are for, `at` how what is at a path is read, `held` what the
+    file holds of what is besides them.  `defined` are the objects and names that classes define.
     """
 
     definitions: Definitions
+    derivative: Derivative
     ordered: frozenset[str]
     lines: list[str] = field(default_factory=list)
     at: dict[Path, str] = field(default_factory=dict)
     held: dict[Path, Any] = field(default_factory=dict)
+    defined: set[tuple[Path, str]] = field(default_factory=set)
     indent: str = ""
 
     def call(self, check: Callable[..., None], *arguments: str) -> None:
@@ -64,7 +68,13 @@ class Checks:
         _CHECKS[type(type_)](self, type_, text, path)
 
     def guard(self, guard: Guard) -> None:
-        """Add a condition on the parts of an argument; the file has its own for the rest."""
+        """Add a condition on the parts of an argument; the file has its own for the rest.
+
+        What the class of an argument holds is part of the rest: the check of the argument's type
+        names the class.
+        """
+        if self.in_class(guard.path) is not None:
+            return
         others = guard.expected if guard.kind in ("same", "apart") else ()
         if not any(path and path[0][0] == "param" for path in (guard.path, *others)):
             return
@@ -75,6 +85,27 @@ class Checks:
                 f"it depends on what {text} is", help="pass arrays and numbers as arguments"
             )
         checked(self, guard, text)
+
+    def in_class(self, path: Path) -> InClass | None:
+        """Return where a path leads in a class; no object may have its own of the name."""
+        found = self.derivative.in_class(path)
+        if found is None or found.name is None or (found.holder, found.name) in self.defined:
+            return found
+        self.defined.add((found.holder, found.name))
+        outer, text = self.indent, self._in_loop(found.holder)
+        self.call(plain.check_defined, quoted_text(text), text, quoted_text(found.name))
+        self.indent = outer
+        return found
+
+    def _in_loop(self, path: Path) -> str:
+        """How what is in an argument is read, in a loop over a list that it is in."""
+        if EACH not in path:
+            return self.read(path)
+        at = path.index(EACH)
+        item = self.definitions.fresh("item")
+        self.lines.append(f"{self.indent}for {item} in {self.read(path[:at])}:")
+        self.indent += "    "
+        return self._in_loop((("param", item), *path[at + 1 :]))
 
     def read(self, path: Path) -> str:
         """How what is in an argument is read."""

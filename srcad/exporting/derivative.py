@@ -21,8 +21,32 @@ from srcad.runtime import CHECKS
 from srcad.startup.identifiers import is_name
 from srcad.startup.records import dataclass, field
 from srcad.types.sizes import Assumption
-from srcad.types.sources import Path
-from srcad.types.structures import TEXT, Opaque, Type
+from srcad.types.sources import EACH, Path, Step, read
+from srcad.types.structures import TEXT, Fixed, ListOf, Opaque, TupleOf, Type
+
+CLASS: Step = ("attr", "__class__")
+# The function of a bound method, which is found in the class.
+_FUNCTION: Step = ("attr", "__func__")
+
+
+@dataclass(frozen=True)
+class InClass:
+    """Where something is found in the class of an argument, or of a part of one.
+
+    Attributes
+    ----------
+    holder : path
+        The object that is of this class.
+    cls, steps
+        The class, and the path from there.
+    name : str, optional
+        The attribute that is read, if an object could have its own of this name.
+    """
+
+    holder: Path
+    cls: type
+    steps: Path
+    name: str | None
 
 
 @dataclass(frozen=True)
@@ -69,6 +93,62 @@ class Derivative:
         """The function's name as the file may use it."""
         name = name_of(self.function)
         return name if is_name(name) else "f"
+
+    def outside(self, path: Path) -> Any:
+        """Return what is at a path besides the arguments, or in the class of one.
+
+        Raises
+        ------
+        Unreadable
+            There is nothing, or an argument is needed to find it.
+        """
+        found = self.in_class(path)
+        if found is not None:
+            return read(found.steps, found.cls)
+        return read(path, self.function, {p.name: None for p in self.parameters})
+
+    def in_class(self, path: Path) -> InClass | None:
+        """Return where a path from an argument leads in a class; None if it leads elsewhere."""
+        if not path or path[0][0] != "param":
+            return None
+        types = dict(zip((p.name for p in self.parameters), self.types, strict=True))
+        type_: Type | None = types[path[0][1]]
+        for k, step in enumerate(path[1:], 1):
+            cls, own = _class_of(type_)
+            is_method = path[k + 1 : k + 2] == (_FUNCTION,)
+            if step == CLASS or is_method:
+                steps = (step, *path[k + 2 :]) if is_method else path[k + 1 :]
+                return None if cls is None else InClass(path[:k], cls, steps, _name(steps, own))
+            type_ = _part(type_, step)
+        return None
+
+
+def _part(type_: Type | None, step: Step) -> Type | None:
+    """Return the type of a part of an argument."""
+    if isinstance(type_, ListOf):
+        return type_.item if step == EACH else None
+    if not isinstance(type_, TupleOf) or step == EACH:
+        return None
+    keys = range(len(type_.items)) if type_.keys is None else type_.keys
+    return dict(zip(keys, type_.items, strict=True)).get(step[1])
+
+
+def _name(steps: Path, own: Sequence[str]) -> str | None:
+    """Return the attribute that is read of a class, unless its objects have their own."""
+    name = steps[0][1] if steps and steps[0][0] == "attr" else "__"
+    return None if name in own or name.startswith("__") else name
+
+
+def _class_of(type_: Type | None) -> tuple[type | None, Sequence[str]]:
+    """Return the class of an argument that its check names, and the attributes of each object."""
+    match type_:
+        case TupleOf():
+            return type_.cls, type_.keys or ()
+        case Fixed():
+            return type(type_.value), ()
+        case Opaque():
+            return type_.cls, ()
+    return None, ()
 
 
 @dataclass(eq=False)

@@ -15,7 +15,7 @@ from srcad.exporting.literals import literal
 from srcad.exporting.written_out import WIDTH, call_lines
 from srcad.modes import hvp, jvp, reverse, seeds
 from srcad.startup.identifiers import identifier, quoted
-from srcad.types.sources import Path, Unreadable, read, spelled
+from srcad.types.sources import Path, Unreadable, spelled
 from srcad.types.structures import Type
 
 _STARS: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
@@ -29,7 +29,7 @@ def public_function(draft: Draft) -> str:
             f"the derivative of {derivative.name!r} asks what is finite, which a file cannot do",
             help="export it without check_finite=True",
         )
-    checks = Checks(draft.definitions, frozenset(derivative.ordered))
+    checks = Checks(draft.definitions, derivative, frozenset(derivative.ordered))
     names = [p.name for p in derivative.parameters]
     for name, type_ in zip(names, derivative.types, strict=True):
         checks.type(type_, name, (("param", name),))
@@ -70,11 +70,14 @@ def sentence(derivative: Derivative) -> str:
 def _captured(draft: Draft, checks: Checks, path: Path, type_: Type, *, read_there: bool) -> str:
     """How what the function reads besides its arguments is written."""
     d, derivative = draft.definitions, draft.derivative
-    if path[0][0] == "param":
-        return checks.read(path)
-    named = {p.name: None for p in derivative.parameters}
+    found = checks.in_class(path)
+    if path[0][0] == "param" and found is None:
+        text = checks.read(path)
+        if path not in checks.at:
+            checks.type(type_, text, path)
+        return text
     try:
-        value = checks.held[path] = read(path, derivative.function, named)
+        value = checks.held[path] = derivative.outside(path)
     except Unreadable:
         raise ExportError(
             f"{spelled(path)!r}, which {derivative.name!r} reads, is not there any more",
@@ -83,7 +86,8 @@ def _captured(draft: Draft, checks: Checks, path: Path, type_: Type, *, read_the
         ) from None
     if not read_there:
         return "None"
-    wanted, text = identifier(spelled(path)), literal(value)
+    full = path if found is None else (("param", found.cls.__name__), *found.steps)
+    wanted, text = identifier(spelled(full)), literal(value)
     if text is not None:
         return d.constant(text, d.fresh_outside(wanted))
     try:

@@ -24,7 +24,7 @@ from srcad.exporting.written_out import WIDTH, identifiers, reads_early, renamed
 from srcad.frontend.source.definition import definition
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent
-from srcad.types.sources import Unreadable, read
+from srcad.types.sources import Unreadable
 from srcad.types.structures import TEXT, Fixed, ListOf, TupleOf, Type, Undefined
 
 # The point at which an exported module checks itself, as text.
@@ -283,11 +283,10 @@ def _one_line(text: str) -> str:
 def source_of(derivative: Derivative) -> str:
     """Return the user's text of the function, and of those that were read with it."""
     texts = [_text(derivative.function)]
-    named = {p.name: None for p in derivative.parameters}
     for guard in derivative.guards:
         if guard.kind == "code":
             try:
-                texts.append(_text(read(guard.path, derivative.function, named)))
+                texts.append(_text(derivative.outside(guard.path)))
             except Unreadable:
                 texts.append("")
     return "\n".join(dict.fromkeys(texts))

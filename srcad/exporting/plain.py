@@ -32,6 +32,12 @@ def check_class(name: str, value: Any, cls: type) -> None:
         raise TypeError(f"{name} has to be of type {cls.__name__}, and is {kind_of(value)}")
 
 
+def check_defined(name: str, value: Any, attribute: str) -> None:
+    """Refuse an object with an attribute of its own that the module takes from the class."""
+    if attribute in getattr(value, "__dict__", ()):
+        raise ValueError(f"{name}.{attribute} has to be what the class of {name} defines")
+
+
 def check_value(name: str, value: Any, expected: Any) -> None:
     """Refuse another value than the one that the module was written for."""
     if type(value) is not type(expected) or repr(value) != repr(expected):

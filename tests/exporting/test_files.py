@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import importlib.util
 import linecache
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -545,3 +547,100 @@ def test_modes_and_variables_are_named_on_the_command_line(model):
     value, gradients = imported(model / "slope.py").value_and_grad_loss(np.ones(3), 0.5)
     assert value == pytest.approx(3 * np.tanh(1.0))
     assert len(gradients) == 2
+
+
+# ------------------------------------------------------------------------------- classes
+GAIN = 3.0
+
+
+@dataclass
+class Well:
+    depth: float
+
+    def energy(self, x):
+        return GAIN * self.depth * np.sum(x * x)
+
+    def __mul__(self, x):
+        return self.depth * x
+
+
+@dataclass
+class WideWell(Well):
+    width: float = 2.0
+    FORCE = np.array([1.0, 3.0])
+
+    def energy(self, x):
+        return super().energy(x) + self.width * np.sum(self.FORCE * x)
+
+    @property
+    def area(self):
+        return self.depth * self.width
+
+
+class Box:
+    def __init__(self, weights):
+        self.weights = weights
+
+    def load(self, x):
+        return np.sum(self.weights * x**2)
+
+
+@pytest.mark.parametrize(
+    ("function", "held"),
+    [
+        (lambda held, x: held.energy(x) ** 2, Well(2.0)),
+        (lambda held, x: held.energy(x) ** 2, WideWell(0.5)),
+        (lambda held, x: held.area * np.sum((held * x) ** 2), WideWell(0.5)),
+        (lambda held, x: sum(well.energy(x) ** 2 for well in held), [Well(0.5), Well(2.0)]),
+        (lambda held, x: held["well"].energy(x) ** 2, {"well": WideWell(0.5)}),
+        (lambda held, x: held.load(x) ** 2, Box(np.array([1.0, 2.0]))),
+    ],
+)
+def test_exported_methods_of_classes_of_arguments(function, held, tmp_path):
+    x, step = np.array([0.5, -1.2]), 1e-6
+    sides = [[function(held, x + s * e) for s in (step, -step)] for e in np.eye(2)]
+
+    gradient = written(tmp_path, function, held, x, wrt=1).grad_f(held, x)
+
+    np.testing.assert_allclose(gradient, [(a - b) / (2 * step) for a, b in sides], rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("held", "name", "own"),
+    [
+        (WideWell(0.5), "energy", lambda x: 0.0),
+        (WideWell(0.5), "FORCE", np.zeros(2)),
+        (Box(np.array([1.0, 2.0])), "weights", np.array([1.0, 2.0j])),
+    ],
+)
+def test_exported_method_refuses_object_with_own_attribute(held, name, own, tmp_path):
+    def f(held, x):
+        return held.load(x) if isinstance(held, Box) else held.energy(x)
+
+    x = np.array([0.5, -1.2])
+    module = written(tmp_path, f, held, x, wrt=1)
+    changed = copy.copy(held)
+    setattr(changed, name, own)
+
+    with pytest.raises((TypeError, ValueError), match=f"held.{name} has to be"):
+        module.grad_f(changed, x)
+
+
+def test_mark_of_export_depends_on_methods_of_classes(tmp_path):
+    def f(held, x):
+        return held.energy(x) ** 2
+
+    first, second = tmp_path / "first.py", tmp_path / "second.py"
+    srcad.grad(f, wrt="x").export(first, Well(0.5), np.ones(2))
+    energy = Well.energy
+    try:
+        Well.energy = lambda self, x: self.depth * np.sum(x)
+        srcad.grad(f, wrt="x").export(second, Well(0.5), np.ones(2))
+    finally:
+        Well.energy = energy
+    marks = [
+        next(line for line in file.read_text().splitlines() if line.startswith("# source"))
+        for file in (first, second)
+    ]
+
+    assert marks[0].split(",")[0] != marks[1].split(",")[0]
