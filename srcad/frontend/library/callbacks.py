@@ -52,7 +52,7 @@ def call_entry_by_entry(state: Machine, args: Args, kwargs: Kwargs) -> AbstractV
     pyfunc, otypes, excluded, signature, positional, named = args
     assert isinstance(positional, TupleValue)
     assert isinstance(named, DictValue)
-    if not state.is_active(positional, named) and not reads_active(state, pyfunc):
+    if not state.is_active(pyfunc, positional, named) and not reads_active(state, pyfunc):
         options = {"otypes": otypes, "excluded": excluded, "signature": signature}
         made = state.emit(
             np.vectorize, pyfunc, kwargs=options, effect=True, type=Opaque(np.vectorize)

@@ -1,5 +1,6 @@
 """NumPy's functions that call a function of the user's for parts of an array."""
 
+import functools
 import math
 
 import numpy as np
@@ -206,3 +207,30 @@ def test_vectorized_constants_run_as_they_stand():
         return np.sum(np.vectorize(lambda t: float(str(t)))(np.arange(4.0)) * x)
 
     np.testing.assert_array_equal(srcad.grad(f)(np.ones(4)), np.arange(4.0))
+
+
+class Line:
+    def __init__(self, w):
+        self.w = w
+
+    def __call__(self, t):
+        return self.w[0] * t + self.w[1]
+
+    def steep(self, t):
+        return self.w[0] * t * t
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (Line, [6.0, 4.0]),
+        (lambda x: Line(x).steep, [14.0, 0.0]),
+        (lambda x: functools.partial(lambda a, t: a * t, x[1]), [0.0, 6.0]),
+        (lambda x: Line(x) if x[0] > 0 else Line(2 * x), [6.0, 4.0]),
+    ],
+)
+def test_vectorized_object_of_active_attributes(made, expected):
+    def f(x):
+        return np.sum(np.vectorize(made(x))(np.arange(4.0)))
+
+    np.testing.assert_array_equal(srcad.grad(f)(np.array([1.5, 2.0])), expected)
