@@ -72,10 +72,10 @@ def _captured(draft: Draft, checks: Checks, path: Path, type_: Type, *, read_the
     d, derivative = draft.definitions, draft.derivative
     found = checks.in_class(path)
     if path[0][0] == "param" and found is None:
-        text = checks.read(path)
+        shown = checks.read(path)
         if path not in checks.at:
-            checks.type(type_, text, path)
-        return text
+            checks.type(type_, shown, path)
+        return shown
     try:
         value = checks.held[path] = derivative.outside(path)
     except Unreadable:
