@@ -30,6 +30,7 @@ import srcad.frontend.library.introspection
 import srcad.frontend.library.iterators
 import srcad.frontend.library.options
 import srcad.frontend.library.ordering
+import srcad.frontend.library.polynomials
 import srcad.frontend.library.rotations
 import srcad.frontend.library.ufunc_methods
 import srcad.frontend.operations.assignment

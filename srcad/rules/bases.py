@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
 from srcad.rules.conjugates import conj
-from srcad.rules.declare import adjoint, linear
+from srcad.rules.declare import adjoint, bilinear, linear
 from srcad.rules.registry import static
 from srcad.rules.row import NoPartial, Result
 
@@ -69,3 +69,68 @@ add_rules(legendre.legval, legendre.legvander, legendre.legder, legendre.legint)
 add_rules(hermite.hermval, hermite.hermvander, hermite.hermder, hermite.hermint)
 add_rules(hermite_e.hermeval, hermite_e.hermevander, hermite_e.hermeder, hermite_e.hermeint)
 add_rules(laguerre.lagval, laguerre.lagvander, laguerre.lagder, laguerre.lagint)
+
+
+# ------------------------------------------------------------------------ products
+_BASES = {
+    "polynomial": (polynomial.polymul, polynomial.polypow),
+    "chebyshev": (chebyshev.chebmul, chebyshev.chebpow),
+    "legendre": (legendre.legmul, legendre.legpow),
+    "hermite": (hermite.hermmul, hermite.hermpow),
+    "hermite_e": (hermite_e.hermemul, hermite_e.hermepow),
+    "laguerre": (laguerre.lagmul, laguerre.lagpow),
+}
+
+
+def padded_product(basis, a, b):
+    """The product of two polynomials, with the coefficients of 0 that NumPy cuts off.
+
+    The basis ``"poly1d"`` are powers, from the highest one down.
+    """
+    if basis == "poly1d":
+        return padded_product("polynomial", a[::-1], b[::-1])[::-1]
+    c = _BASES[basis][0](a, b)
+    return np.concatenate((c, np.zeros(len(a) + len(b) - 1 - len(c), c.dtype)))
+
+
+def padded_power(basis, a, n):
+    """A power of a polynomial, in the same way."""
+    if basis == "poly1d":
+        return padded_power("polynomial", a[::-1], n)[::-1]
+    c = _BASES[basis][1](a, n)
+    return np.concatenate((c, np.zeros((len(a) - 1) * n + 1 - len(c), c.dtype)))
+
+
+def products_of_basis(basis, b, n):
+    """The products of `b` with the first `n` polynomials of a basis, as rows."""
+    return np.stack([padded_product(basis, unit, b) for unit in np.eye(n, dtype=b.dtype)])
+
+
+def sums_of_products(basis, matrix, n):
+    """The adjoint of `products_of_basis`: for `n` coefficients, from the cotangent of the rows."""
+    units = np.eye(n, dtype=matrix.dtype)
+    return np.stack([np.sum(matrix * products_of_basis(basis, e, len(matrix))) for e in units])
+
+
+@bilinear(padded_product, active=("a", "b"), result=Result(any_lengths=True), samples=())
+def product_of_polynomials(y_bar, basis, a, b):
+    a_bar = conj(products_of_basis(basis, b, np.size(a))) @ y_bar
+    return a_bar, conj(products_of_basis(basis, a, np.size(b))) @ y_bar
+
+
+@linear(products_of_basis, active=("b",), result=Result(any_lengths=True), samples=())
+def rows_of_products(y_bar, basis, b, n):
+    return sums_of_products(basis, y_bar, np.size(b))
+
+
+@linear(sums_of_products, active=("matrix",), result=Result(any_lengths=True), samples=())
+def sums_of_rows(y_bar, basis, matrix, n):
+    return products_of_basis(basis, y_bar, np.shape(matrix)[0])
+
+
+@adjoint(padded_power, active=("a",), result=Result(any_lengths=True), samples=())
+def power_of_polynomial(y_bar, y, basis, a, n):
+    if n == 0:
+        return np.zeros_like(a)
+    lower = padded_power(basis, a, n - 1)
+    return n * (conj(products_of_basis(basis, lower, np.size(a))) @ y_bar)

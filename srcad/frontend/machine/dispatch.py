@@ -17,7 +17,7 @@ from typing import Any
 
 from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
-from srcad.frontend.domain.values import AbstractValue
+from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine import unsupported
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Value
@@ -34,6 +34,7 @@ ManagerHandler = Callable[[Machine, ast.With, int], bool]
 Abbreviation = Callable[[Machine, Any], list[ast.stmt]]
 Meaning = Callable[[Machine, Args, Kwargs], AbstractValue | None]
 ObjectMeaning = Callable[[Machine, Any, Args, Kwargs], AbstractValue | None]
+StandIn = Callable[[Machine, Any], AbstractValue]
 EXPRESSIONS: dict[type[ast.AST], ExpressionHandler] = {}
 STATEMENTS: dict[type[ast.AST], StatementHandler] = {}
 ABBREVIATIONS: dict[type[ast.AST], Abbreviation] = {}
@@ -44,6 +45,7 @@ REIFIED: dict[type, ReifyHandler] = {}
 MANAGERS: dict[Any, ManagerHandler] = {}
 MEANINGS: dict[Any, Meaning] = {}
 OBJECTS: list[ObjectMeaning] = []
+STAND_INS: dict[tuple[str, str], StandIn] = {}
 _OF_MODULES: dict[str, dict[str, Meaning]] = {}  # which the user's code may have loaded
 
 
@@ -101,6 +103,22 @@ def means_object(meaning: ObjectMeaning) -> ObjectMeaning:
     if meaning not in OBJECTS:
         OBJECTS.append(meaning)
     return meaning
+
+
+def stands_in(module: str, name: str) -> Callable[[StandIn], StandIn]:
+    """Register what is read in the place of objects of a class, without importing the module."""
+    return _registers(STAND_INS, ((module, name),))
+
+
+def has_stand_in(cls: type) -> bool:
+    """Return True if something else is read in the place of an object of a class."""
+    return (cls.__module__, cls.__name__) in STAND_INS
+
+
+def stand_in(state: Machine, box: Constant) -> AbstractValue:
+    """Return what is read in the place of an object outside."""
+    cls = type(box.value)
+    return STAND_INS[cls.__module__, cls.__name__](state, box)
 
 
 def means_in(module: str, *names: str) -> Callable[[Meaning], Meaning]:

@@ -12,7 +12,7 @@ from typing import Any
 from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, RecordValue
-from srcad.frontend.machine.dispatch import Args, apply
+from srcad.frontend.machine.dispatch import Args, apply, has_stand_in, stand_in
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import construction
 from srcad.frontend.operations.fields import class_path, is_generated, method
@@ -33,7 +33,12 @@ def special(
     the use of what it returns.
     """
     _check_not_opaque(state, box, name, *args)
-    if isinstance(box, Constant) and (state.is_active(*args) or state.inactive.are_read):
+    is_read = state.is_active(*args) or state.inactive.are_read
+    if isinstance(box, Constant) and has_stand_in(type(box.value)):
+        if is_read:
+            return special(state, stand_in(state, box), name, *args)
+        state.inactive.left = True
+    if isinstance(box, Constant) and is_read:
         if _is_opaque(type(box.value), name):
             return None  # no derivative reaches it: it runs its own method
         return _special_of_enclosing(state, box, name, args)

@@ -43,7 +43,7 @@ class Container:
 class LibraryObject(Container):
     """Stand-in for an object of a library; methods that it lacks have no derivative.
 
-    `described` names the object in messages.
+    `described` names the object in messages, and `original` makes it from its class and the fields.
     """
 
     stands_for = object

@@ -87,6 +87,16 @@ def without_library_classes(state: Machine, box: AbstractValue) -> AbstractValue
             assert isinstance(kwds, DictValue)
             named = dict(zip(kwds.keys, kwds.items, strict=True))
             return state.emit(dist.value, *args.items, kwargs=named, type=OPAQUE)
+        original = getattr(part.cls, "original", None)
+        if original is not None:
+            return state.emit(original, Constant(part.cls.stands_for), *part.items, type=OPAQUE)  # type: ignore[attr-defined]
+        if issubclass(part.cls, containers.LibraryObject):
+            state.refuse(
+                errors.UnsupportedTypeError,
+                f"cannot return {part.cls.described}, or hand it over",
+                why="it is made from values that carry a derivative.",
+                help=("return what its methods compute",),
+            )
         if issubclass(part.cls, containers.Mapping):
             places, entries, *_ = part.items
             return state.as_dict(places, state.atom(entries), type=OPAQUE)

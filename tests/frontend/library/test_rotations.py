@@ -200,3 +200,11 @@ def test_matrix_of_rotation_gradient_is_along_rotations():
     np.testing.assert_allclose(a.T @ bar, -bar.T @ a, atol=1e-14)
     assert np.max(abs(bar)) > 1
     check_grads(f, (a,), order=1)
+
+
+def test_rotation_of_active_values_not_returned():
+    def f(v):
+        return np.sum(v), Rotation.from_rotvec(v)
+
+    with pytest.raises(errors.UnsupportedTypeError, match="cannot return a rotation"):
+        srcad.grad(f, has_aux=True)(np.ones(3))
