@@ -8,7 +8,7 @@ are matrices times the coefficients: the derivatives and integrals of the basis.
 import numpy as np
 from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
-from srcad.rules.conjugates import conj
+from srcad.rules.conjugates import conj, may_be_complex
 from srcad.rules.declare import adjoint, bilinear, linear
 from srcad.rules.registry import static
 from srcad.rules.row import NoPartial, Result
@@ -24,7 +24,7 @@ def one_less(degree):
     return max(degree - 1, 0)
 
 
-def add_rules(val, vander, der, integral):
+def add_rules(val, vander, der, integral, roots):
     """Add the rules of one basis."""
 
     @adjoint(val, samples=lambda f, v, w, m: [f(v, w), f(m, w), f(0.7, v), f(v, w[:1])])
@@ -62,13 +62,42 @@ def add_rules(val, vander, der, integral):
         matrix = integral(np.eye(n, dtype=y_bar.dtype), m, [], lbnd, scl)
         return np.moveaxis(np.tensordot(y_bar, matrix, (axis, 0)), -1, axis)
 
+    @adjoint(
+        roots, result=Result(dtype="real or complex", any_lengths=True),
+        samples=lambda f, near, array: [f(near(1.0, 2.0, 4)), f(array(3)), f(array(2))],
+    )  # fmt: skip
+    def roots_of_polynomial(y_bar, y, c):
+        if np.ndim(c) != 1:
+            return SEVERAL
+        slope = val(y, der(c))
+        bar = -conj((vander(y, np.size(c) - 1) / slope[:, None]).T) @ y_bar
+        return bar if may_be_complex(c) else np.real(bar)
 
-add_rules(polynomial.polyval, polynomial.polyvander, polynomial.polyder, polynomial.polyint)
-add_rules(chebyshev.chebval, chebyshev.chebvander, chebyshev.chebder, chebyshev.chebint)
-add_rules(legendre.legval, legendre.legvander, legendre.legder, legendre.legint)
-add_rules(hermite.hermval, hermite.hermvander, hermite.hermder, hermite.hermint)
-add_rules(hermite_e.hermeval, hermite_e.hermevander, hermite_e.hermeder, hermite_e.hermeint)
-add_rules(laguerre.lagval, laguerre.lagvander, laguerre.lagder, laguerre.lagint)
+
+add_rules(
+    polynomial.polyval,
+    polynomial.polyvander,
+    polynomial.polyder,
+    polynomial.polyint,
+    polynomial.polyroots,
+)
+add_rules(
+    chebyshev.chebval,
+    chebyshev.chebvander,
+    chebyshev.chebder,
+    chebyshev.chebint,
+    chebyshev.chebroots,
+)
+add_rules(legendre.legval, legendre.legvander, legendre.legder, legendre.legint, legendre.legroots)
+add_rules(hermite.hermval, hermite.hermvander, hermite.hermder, hermite.hermint, hermite.hermroots)
+add_rules(
+    hermite_e.hermeval,
+    hermite_e.hermevander,
+    hermite_e.hermeder,
+    hermite_e.hermeint,
+    hermite_e.hermeroots,
+)
+add_rules(laguerre.lagval, laguerre.lagvander, laguerre.lagder, laguerre.lagint, laguerre.lagroots)
 
 
 # ------------------------------------------------------------------------ products

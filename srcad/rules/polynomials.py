@@ -11,7 +11,6 @@ from srcad.rules.row import NoPartial, Result
 
 MORE_RESULTS = NoPartial("np.polyfit with full= or cov= has no rule: call it without")
 MATRIX = NoPartial("np.poly of a matrix has no rule: call it with the eigenvalues")
-COMPLEX = NoPartial("np.roots has no rule, as roots of a real polynomial may be complex")
 DIVISION = NoPartial("np.polydiv has no rule: NumPy cuts small coefficients of the remainder")
 SEVERAL = NoPartial("np.polyval has a rule for coefficients with one axis")
 ROWS = NoPartial("polynomials have a rule for coefficients with one axis")
@@ -169,9 +168,22 @@ def inverse_of_full_rank(y_bar, y, a, rcond):
 
 
 # ------------------------------------------------------------------------ roots
-@adjoint(np.roots, samples=())
+@adjoint(
+    np.roots, result=Result(dtype="real or complex", any_lengths=True),
+    samples=lambda f, near, array: [f(near(1.0, 2.0, 4)), f(array(3)), f(array(2))],
+)  # fmt: skip
 def roots(y_bar, y, p):
-    return COMPLEX
+    """``p(y) = 0``, so ``y_dot = -p_dot(y) / p'(y)``: infinite or nan at a repeated root.
+
+    Roots of a real polynomial may be complex; what they contribute to its cotangent is real.
+    """
+    if np.ndim(p) != 1:
+        return ROWS
+    n = np.size(p)
+    slope = np.polyval(p[:-1] * np.arange(n - 1, 0, -1, dtype=y.dtype), y)
+    powers = np.astype(np.vander(y, n), y.dtype)
+    bar = -conj((powers / slope[:, None]).T) @ y_bar
+    return bar if may_be_complex(p) else np.real(bar)
 
 
 @adjoint(np.polydiv, samples=())

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.polynomial import chebyshev, legendre, polynomial
 
-from srcad import grad, hvp
+from srcad import grad, hvp, jvp
+from tests.marks import some
 
 
 @pytest.mark.filterwarnings("ignore:Polyfit may be poorly conditioned")
@@ -75,3 +76,55 @@ def test_sum_of_no_coefficients_and_number():
 
     assert c_bar.shape == (0,)
     assert x_bar == 0
+
+
+def largest_real_root(p):
+    z = np.roots(p)
+    return max(z[np.isreal(z)].real)
+
+
+CUBIC = np.array([1.0, -6.0, 11.0, -6.1])
+WITH_PAIRS = np.array([1.0, 0.3, 2.0, -0.7, 1.5])
+
+
+OF_ROOTS = [
+    (largest_real_root, CUBIC),
+    (lambda p: np.sort(np.roots(p).real)[0], CUBIC),
+    (lambda p: np.max(np.abs(np.roots(p))), WITH_PAIRS),
+    (lambda p: np.sum(np.roots(p).imag ** 2 + np.roots(p).real ** 3), WITH_PAIRS),
+    (lambda p: np.sum(np.roots(p) ** 2).real, np.array([1.0, -3.0, 2.0, 0.0])),
+    (lambda p: np.sum(np.abs(polynomial.polyroots(p)) ** 3), WITH_PAIRS),
+    (lambda p: np.sum(np.abs(legendre.legroots(p)) ** 3), WITH_PAIRS),
+    (lambda p: np.sum(np.abs(np.polynomial.Chebyshev(p, [0, 3]).roots()) ** 3), WITH_PAIRS),
+    (lambda p: np.sum(np.abs(np.poly1d(p).roots) ** 3), WITH_PAIRS),
+]
+
+
+@pytest.mark.parametrize("case", some(OF_ROOTS, lambda k, _: k in (0, 3, 7)))
+def test_roots_of_real_coefficients(case):
+    f, p = case
+    step = 1e-5
+    sides = [(f(p + step * e) - f(p - step * e)) / (2 * step) for e in np.eye(p.size)]
+
+    gradient = grad(f)(p)
+
+    np.testing.assert_allclose(gradient, sides, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("case", some(OF_ROOTS, 0))
+def test_tangent_and_second_derivative_of_roots(case):
+    f, p = case
+    step, d = 1e-5, np.arange(1.0, 1 + p.size)
+    change = (grad(f)(p + step * d) - grad(f)(p - step * d)) / (2 * step)
+
+    np.testing.assert_allclose(jvp(f, (p,), (d,))[1], grad(f)(p) @ d, rtol=1e-9)
+    np.testing.assert_allclose(hvp(f)(p, v=d), change, rtol=1e-4, atol=1e-6)
+
+
+def test_roots_of_powers_of_a_variable_move_as_the_roots_do():
+    """The roots of ``(x - a) (x - 2) (x + 3)`` have the sum of squares ``a**2 + 13``."""
+
+    def f(a):
+        return np.sum(np.roots(np.poly(np.stack((a, 2.0, -3.0)))) ** 2)
+
+    assert np.isclose(grad(f)(0.7), 1.4)

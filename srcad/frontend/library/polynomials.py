@@ -38,7 +38,7 @@ _CLASSES = {
 _SERIES = ("full", "domain", "window", "symbol", "kept")
 _METHODS = (
     "__call__", "copy", "degree", "truncate", "cutdeg", "trim", "mapparms", "integ", "deriv",
-    "linspace",
+    "linspace", "roots",
 )  # fmt: skip
 
 

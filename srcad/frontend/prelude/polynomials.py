@@ -212,6 +212,9 @@ class Series(LibraryObject):
         _, scl = mapparms(self.domain, self.window)
         return made_like(self, self.derivative_of(self.full, m, scl), self.kept)
 
+    def roots(self):
+        return mapdomain(self.roots_of(self.full), self.window, self.domain)
+
     def linspace(self, n=100, domain=None):
         ends = self.domain if domain is None else domain
         x = np.linspace(ends[0], ends[1], n)
@@ -226,6 +229,7 @@ class Polynomial(Series):
     value_at = staticmethod(polynomial.polyval)
     derivative_of = staticmethod(polynomial.polyder)
     integral_of = staticmethod(polynomial.polyint)
+    roots_of = staticmethod(polynomial.polyroots)
 
 
 class Chebyshev(Series):
@@ -236,6 +240,7 @@ class Chebyshev(Series):
     value_at = staticmethod(chebyshev.chebval)
     derivative_of = staticmethod(chebyshev.chebder)
     integral_of = staticmethod(chebyshev.chebint)
+    roots_of = staticmethod(chebyshev.chebroots)
 
 
 class Legendre(Series):
@@ -246,6 +251,7 @@ class Legendre(Series):
     value_at = staticmethod(legendre.legval)
     derivative_of = staticmethod(legendre.legder)
     integral_of = staticmethod(legendre.legint)
+    roots_of = staticmethod(legendre.legroots)
 
 
 class Hermite(Series):
@@ -256,6 +262,7 @@ class Hermite(Series):
     value_at = staticmethod(hermite.hermval)
     derivative_of = staticmethod(hermite.hermder)
     integral_of = staticmethod(hermite.hermint)
+    roots_of = staticmethod(hermite.hermroots)
 
 
 class HermiteE(Series):
@@ -266,6 +273,7 @@ class HermiteE(Series):
     value_at = staticmethod(hermite_e.hermeval)
     derivative_of = staticmethod(hermite_e.hermeder)
     integral_of = staticmethod(hermite_e.hermeint)
+    roots_of = staticmethod(hermite_e.hermeroots)
 
 
 class Laguerre(Series):
@@ -276,6 +284,7 @@ class Laguerre(Series):
     value_at = staticmethod(laguerre.lagval)
     derivative_of = staticmethod(laguerre.lagder)
     integral_of = staticmethod(laguerre.lagint)
+    roots_of = staticmethod(laguerre.lagroots)
 
 
 def highest_first(value):
