@@ -196,7 +196,7 @@ def interpreted(function: Any, parameters: Sequence[Parameter], signature: Signa
                 return once(other)
             except SrcadError as error:
                 is_use = any(error is one for one in other.looked.values())
-                refused = error if is_use or are_settled(other) else refused
+                refused = error if is_use or are_settled(other, error) else refused
         if not dicts.open(refused):
             raise refused
 

@@ -13,6 +13,7 @@ from srcad import runtime
 from srcad.analysis.activity import Facts, activity
 from srcad.analysis.activity_trees import Activity
 from srcad.analysis.arguments import arguments, rule_of
+from srcad.errors import SrcadError
 from srcad.frontend.domain.frames import Inactive
 from srcad.frontend.domain.predicates import is_nondifferentiable
 from srcad.ir import primitives
@@ -36,11 +37,15 @@ def refuse_uses(inactive: Inactive, block: Block, known: frozenset[Routine] = fr
             refuse_uses(inactive, routine.function.block, known | routines)
 
 
-def are_settled(inactive: Inactive) -> bool:
+def are_settled(inactive: Inactive, refused: SrcadError) -> bool:
     """Return True if nothing but `stop_gradient` has used what calls without a rule returned.
 
-    Then it is something else for which a function is refused.
+    Then it is something else for which a function is refused, unless that stands in the same line:
+    there the result of the call may not have met its use yet.
     """
+    lines = {(where.file, where.line) for where in inactive.looked if where is not None}
+    if refused.where is not None and (refused.where.file, refused.where.line) in lines:
+        return False
     ops = inactive.outermost.ops if inactive.outermost is not None else []
     calls = [op for op in walk(Block((), tuple(ops), ())) if isinstance(op, Call)]
     pending = {op.result for op in calls if _is_look(op)}

@@ -100,7 +100,8 @@ def dispatched(
 ) -> AbstractValue | None:
     """Call the function that ``functools.singledispatch`` chooses by the class of an argument."""
     function = callee.value
-    if getattr(function, "__code__", None) is not _DISPATCHING or not args:
+    is_function = isinstance(function, types.FunctionType)
+    if not is_function or function.__code__ is not _DISPATCHING or not args:
         return None
     return apply(state, implementation(state, callee, args[0]), args, kwargs)
 
