@@ -325,7 +325,8 @@ def add_at(scope: ReverseScope, array: Value, index: Arg, bar: Atom) -> None:
     if is_scalar(array.type):  # x[()], x[...], x[None]
         scope.contribute(array, (), narrowed(scope, bar, array))
         return
-    if _is_whole(index):  # a 0-d array has a cotangent that may be a number: no buffer
+    has_axes = isinstance(array.type, Numeric) and bool(array.type.shape)
+    if _is_whole(index) and not has_axes:  # the cotangent of a 0-d array may be a number
         scope.contribute(array, (), bar)
         return
     back = _without_new_axes(index)
