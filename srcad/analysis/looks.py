@@ -17,7 +17,8 @@ from srcad.errors import SrcadError
 from srcad.frontend.domain.frames import Inactive
 from srcad.frontend.domain.predicates import is_nondifferentiable
 from srcad.ir import primitives
-from srcad.ir.core import Block, Call, Function, Routine, Value, values_in, walk
+from srcad.ir.core import Arg, Block, Call, Const, Function, Routine, Value, values_in, walk
+from srcad.ir.operations import operation_of
 from srcad.ir.traits import is_known_part
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, TupleOf, Type, is_text
@@ -29,7 +30,7 @@ def refuse_uses(inactive: Inactive, block: Block, known: frozenset[Routine] = fr
         return
     calls = [op for op in walk(block) if isinstance(op, Call)]
     for op in filter(_is_look, calls):
-        if _reaches_result(block, [op.result, *_written(calls, op)]):
+        if _reaches_result(block, [op.result, *_written(calls, op), *_read_again(calls, op)]):
             raise inactive.looked[op.where]
     routines = {op.target for op in calls if isinstance(op.target, Routine)} - known
     for routine in routines:
@@ -100,6 +101,34 @@ def _written(calls: Iterable[Call], look_: Call) -> list[Value]:
         op = made.get(value)
         pending += _objects(calls if op is None else [op])
     return found
+
+
+def _read_again(calls: Iterable[Call], look_: Call) -> list[Value]:
+    """Return what calls return that name the same file as a call which may have written it."""
+    names = [arg for arg in arguments(look_).values() if _is_name(arg)]
+    return [
+        op.result
+        for op in calls
+        if _may_read_files(op) and not is_text(op.result.type)
+        for arg in arguments(op).values()
+        if _is_name(arg) and any(_may_be_equal(arg, name) for name in names)
+    ]
+
+
+def _may_read_files(op: Call) -> bool:
+    """Return True for calls that are not known: not for ``p["w"]``, which has a text, too."""
+    known = rule_of(op.target) is not None or operation_of(op.target) is not None
+    return not _is_look(op) and (op.effect or not known)
+
+
+def _is_name(arg: Arg) -> bool:
+    if isinstance(arg, Const):
+        return isinstance(arg.value, str | bytes)
+    return isinstance(arg, Value) and is_text(arg.type)
+
+
+def _may_be_equal(a: Arg, b: Arg) -> bool:
+    return a == b or not (isinstance(a, Const) and isinstance(b, Const))
 
 
 def _objects(calls: Iterable[Call]) -> list[Value]:

@@ -368,9 +368,25 @@ def queue_that_is_read(x):
     return waiting.get() * x[1]
 
 
+def file_that_is_read(x):
+    name = f"never_{3}.npy"
+    np.save(name, x * x)
+    return np.sum(np.load(name))
+
+
 @pytest.mark.parametrize(
-    "f", [set_of_a_table, item_of_an_array_of_objects, queue_that_is_read], ids=lambda f: f.__name__
+    "f",
+    [set_of_a_table, item_of_an_array_of_objects, queue_that_is_read, file_that_is_read],
+    ids=lambda f: f.__name__,
 )
-def test_objects_that_a_call_has_written_into_carry_no_derivative(f):
+def test_what_a_call_has_written_into_carries_no_derivative(f):
     with pytest.raises(srcad.errors.SrcadError):
         srcad.grad(f)(np.array([1.0, 2.0, 3.0]))
+
+
+def test_a_text_beside_a_call_that_looks_is_no_file():
+    def f(p):
+        np.array2string(p["w"], prefix="w")
+        return np.sum(p["w"] ** 2)
+
+    np.testing.assert_allclose(srcad.grad(f)({"w": X})["w"], 2.0 * X)
