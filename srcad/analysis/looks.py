@@ -7,7 +7,7 @@ function, other than by `stop_gradient`, the function is refused as it would be 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from srcad import runtime
 from srcad.analysis.activity import Facts, activity
@@ -30,7 +30,7 @@ def refuse_uses(inactive: Inactive, block: Block, known: frozenset[Routine] = fr
         return
     calls = [op for op in walk(block) if isinstance(op, Call)]
     for op in filter(_is_look, calls):
-        if _reaches_result(block, [op.result, *_written(calls, op), *_read_again(calls, op)]):
+        if _reaches_result(block, [op.result, *_written(calls, op)]):
             raise inactive.looked[op.where]
     routines = {op.target for op in calls if isinstance(op.target, Routine)} - known
     for routine in routines:
@@ -85,27 +85,36 @@ def _flow(op: Call, facts: Facts) -> Activity | None:
     return any(facts.of(arg) is not False for arg in arguments(op).values())
 
 
-def _written(calls: Iterable[Call], look_: Call) -> list[Value]:
-    """Return the objects that a call may write into: files, tables, and what they belong to.
+def _written(calls: Sequence[Call], look_: Call) -> list[Value]:
+    """Return the objects that a call may write into: tables, files, and what they belong to.
 
-    Where one comes out of a loop or a branch, it may belong to any object of the function.
+    Where one comes out of a loop or a branch, it may belong to any object of the function.  What
+    another call returns that names the same file may have been read from it.
     """
     made = {op.result: op for op in calls}
     found: list[Value] = []
-    pending = _objects([look_])
+    names: list[Arg] = []
+    _note_names(names, look_)
+    pending = [*_objects([look_]), *_that_name(calls, names)]
     while pending:
         value = pending.pop()
-        if value in found:
-            continue
-        found.append(value)
-        op = made.get(value)
-        pending += _objects(calls if op is None else [op])
+        if value not in found:
+            found.append(value)
+            op = made.get(value)
+            pending += _objects(calls if op is None else [op])
+            if op is not None:
+                _note_names(names, op)
+        if not pending:
+            pending = [v for v in _that_name(calls, names) if v not in found]
     return found
 
 
-def _read_again(calls: Iterable[Call], look_: Call) -> list[Value]:
-    """Return what calls return that name the same file as a call which may have written it."""
-    names = [arg for arg in arguments(look_).values() if _is_name(arg)]
+def _note_names(names: list[Arg], op: Call) -> None:
+    names += [arg for arg in arguments(op).values() if _is_name(arg) and arg not in names]
+
+
+def _that_name(calls: Sequence[Call], names: Sequence[Arg]) -> list[Value]:
+    """Return what unknown calls return that are given one of some texts."""
     return [
         op.result
         for op in calls
