@@ -47,8 +47,10 @@ _ANSWERS = (
 _CUTS = frozenset({slice, range, *KEEPING})
 
 # Code and plain data: what an object that is reached anew at every call may not be, to be asked.
-_CODE = (type, FunctionType, BuiltinFunctionType, ModuleType, enum.Enum)
-_PLAIN = (int, float, complex, str, bytes, tuple, list, dict, type(None), *_CODE)
+_PLAIN = (
+    int, float, complex, str, bytes, tuple, list, dict, type(None), type, FunctionType,
+    BuiltinFunctionType, ModuleType, enum.Enum,
+)  # fmt: skip
 
 
 def is_plain(value: Any) -> bool:
@@ -149,7 +151,7 @@ def is_of_users(box: Constant) -> bool:
     if isinstance(box, Text):
         return False
     if box.path is None:
-        return not isinstance(box.value, _CODE) and answers(type(box.value), *_ANSWERS)
+        return not isinstance(box.value, _PLAIN) and answers(type(box.value), *_ANSWERS)
     return not isinstance(box.value, _PLAIN) or answers(type(box.value), *_PROTOCOL)
 
 
