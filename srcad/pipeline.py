@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from srcad.analysis.looks import are_settled, refuse_uses
+from srcad.analysis.opaque_results import are_results_stopped, refuse_uses
 from srcad.arguments.aliasing import groups, names_of, overlapping, refuse_shared, shared
 from srcad.arguments.request import Parameter, Request, module_of_callable, name_of
 from srcad.arguments.signature import describe, generic, is_in_c_order
@@ -85,7 +85,7 @@ class Compiled:
 #   dicts      their keys are constant  any key                   refused because of that
 #   calls      opaque if inactive       interpreted, or asked     refused, and a call was opaque
 #   outside    nothing is written       what was met              Again is raised
-#   looks      refused                  run as they stand         a call without a rule was refused
+#   on_copies  refused                  run on copies             a call without a rule was refused
 #
 # The error of the first attempt is raised if none succeeds.
 def compiled(
@@ -188,21 +188,23 @@ def interpreted(function: Any, parameters: Sequence[Parameter], signature: Signa
         for other in others if inactive.left else ():
             with suppress(SrcadError):
                 return once(other)
-        if dicts.open(refused):  # what can be followed is not left to the call
+        if dicts.open(refused):  # dynamic keys before opaque calls
             continue
-        for are_read in (False, True)[: 1 + inactive.left] if _may_look(inactive, refused) else ():
-            other = Inactive(looks=True, are_read=are_read)
+        for are_read in (
+            (False, True)[: 1 + inactive.left] if _may_run_on_copies(inactive, refused) else ()
+        ):
+            other = Inactive(on_copies=True, are_read=are_read)
             try:
                 return once(other)
             except SrcadError as error:
-                is_use = any(error is one for one in other.looked.values())
-                refused = error if is_use or are_settled(other, error) else refused
+                is_use = any(error is one for one in other.refusals.values())
+                refused = error if is_use or are_results_stopped(other, error) else refused
         if not dicts.open(refused):
             raise refused
 
 
-def _may_look(inactive: Inactive, refused: SrcadError) -> bool:
-    """Return True if a refused call may be one that runs as it stands: a call without a rule."""
+def _may_run_on_copies(inactive: Inactive, refused: SrcadError) -> bool:
+    """Return True if the refused call may be one without a rule."""
     return inactive.unruled or refused.second is not None
 
 

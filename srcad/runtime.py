@@ -553,8 +553,8 @@ def check_not_array(value: Any) -> None:
 # Calls of functions without a rule, where no derivative flows through their results.
 
 
-def look(function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """Call a function on copies of the arrays, lists and dicts that it is given.
+def call_on_copies(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a function on copies of its array, list and dict arguments.
 
     Raises
     ------
@@ -581,10 +581,10 @@ def look(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
-def look_by_method(holder: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
-    """Call a method of a number or array as `look` calls a function."""
+def call_method_on_copies(holder: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of a number or array as `call_on_copies` calls a function."""
     kept = holder.copy(order="K") if isinstance(holder, np.ndarray) else holder
-    result = look(getattr(kept, name), *args, **kwargs)
+    result = call_on_copies(getattr(kept, name), *args, **kwargs)
     if not _is_unchanged(kept, holder):
         raise MutationError(
             f"the method {name!r} has written into its array",
@@ -595,7 +595,7 @@ def look_by_method(holder: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _is_of_user(function: Any) -> bool:
-    """Return True if a call runs Python of the user's, which may write anything."""
+    """Return True if a call runs Python code of the user, which may have side effects."""
     if isinstance(function, functools.partial):
         return _is_of_user(function.func)
     function = getattr(function, "__func__", function)
@@ -613,7 +613,7 @@ def _copied(value: Any) -> Any:
 
 
 def _is_unchanged(copy: Any, value: Any) -> bool:
-    """Return True if a copy has the items and entries that it was made with."""
+    """Return True if a copy is unchanged."""
     if type(value) in (list, tuple):
         return len(copy) == len(value) and all(map(_is_unchanged, copy, value))
     if type(value) is dict:

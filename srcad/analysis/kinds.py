@@ -28,8 +28,6 @@ from srcad.rules.registry import declared_result, lookup, row_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import Opaque, Type, numbers_in
 
-# What is asked of complex numbers only: the operand is one, or may be one.
-
 
 def may_be_complex(function: Function, facts: Facts | None = None) -> bool:
     """Return True if a function, or one that it calls, has complex numbers in it.

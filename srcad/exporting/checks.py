@@ -87,7 +87,7 @@ class Checks:
         checked(self, guard, text)
 
     def in_class(self, path: Path) -> InClass | None:
-        """Return where a path leads in a class; no object may have its own of the name."""
+        """Return the class member at a path, and check that no object shadows it."""
         found = self.derivative.in_class(path)
         if found is None or found.name is None or (found.holder, found.name) in self.defined:
             return found
@@ -98,7 +98,7 @@ class Checks:
         return found
 
     def _in_loop(self, path: Path) -> str:
-        """How what is in an argument is read, in a loop over a list that it is in."""
+        """Return the expression that reads a part of an argument, inside loops over its lists."""
         if EACH not in path:
             return self.read(path)
         at = path.index(EACH)

@@ -31,7 +31,7 @@ _FUNCTION: Step = ("attr", "__func__")
 
 @dataclass(frozen=True)
 class InClass:
-    """Where something is found in the class of an argument, or of a part of one.
+    """Location of a member in the class of an argument, or of a part of one.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Derivative:
         return name if is_name(name) else "f"
 
     def outside(self, path: Path) -> Any:
-        """Return what is at a path besides the arguments, or in the class of one.
+        """Return the captured value at a path, or the class member of an argument.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Derivative:
         return read(path, self.function, {p.name: None for p in self.parameters})
 
     def in_class(self, path: Path) -> InClass | None:
-        """Return where a path from an argument leads in a class; None if it leads elsewhere."""
+        """Return the class member that a path from an argument reads; None for other paths."""
         if not path or path[0][0] != "param":
             return None
         types = dict(zip((p.name for p in self.parameters), self.types, strict=True))
@@ -153,7 +153,7 @@ def _class_of(type_: Type | None) -> tuple[type | None, Sequence[str]]:
 
 @dataclass(eq=False)
 class Piece:
-    """A generated text, and what is known of it.
+    """Generated code of one module.
 
     Attributes
     ----------

@@ -69,7 +69,7 @@ def _from(module: str, names: list[str]) -> list[str]:
 
 # ------------------------------------------------------------------------------- long lines
 def narrowed(text: str) -> str:
-    """Return code with the same meaning in which no line is longer than `WIDTH`, where it can be.
+    """Break lines longer than `WIDTH` where the syntax tree stays the same.
 
     A text that is changed is marked so that formatters leave it as it is.
     """
@@ -95,7 +95,7 @@ def _fits(lines: Iterable[str]) -> bool:
 
 
 def _with_comments_filled(text: str) -> str:
-    """Return the text with long comments in several lines, above the code that they are beside."""
+    """Wrap long comments, and move trailing ones above their code."""
     lines = text.removesuffix("\n").split("\n")
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         row, column = token.start
@@ -158,7 +158,7 @@ def _joined(lines: list[str]) -> str:
 
 
 def _in_brackets(node: ast.stmt, lines: list[str]) -> list[str]:
-    """Return the lines with the value or test of a statement in brackets, in lines of its own."""
+    """Put the value or test of a statement into parentheses, on lines of its own."""
     value = getattr(node, "value", None) or getattr(node, "test", None)
     if value is None or value.lineno != value.end_lineno:
         return lines
@@ -175,7 +175,7 @@ _SIGNS = frozenset(["+", "-", "*", "/", "//", "%", "@", "|", "&", "==", "!=", "<
 
 
 def _broken(line: str) -> list[str]:
-    """Return a line broken at the last outermost brackets in it, and inside of them if need be."""
+    """Break a line at its last outermost brackets, and recursively inside them."""
     pair = None if len(line) <= WIDTH else _last_brackets(_tokens(line))
     if pair is None:
         return [line]
@@ -189,7 +189,7 @@ def _broken(line: str) -> list[str]:
 
 
 def _tokens(line: str) -> list[tuple[str, int, int]]:
-    """Return kind or text, start and depth of the tokens of a line; a formatted text is one."""
+    """Return text, start and depth of the tokens of a line; an f-string is one token."""
     found: list[tuple[str, int, int]] = []
     depth = inside = 0
     try:
@@ -208,7 +208,7 @@ def _tokens(line: str) -> list[tuple[str, int, int]]:
 
 
 def _last_brackets(tokens: list[tuple[str, int, int]]) -> tuple[int, int] | None:
-    """Return where the last outermost brackets with something in them open and close."""
+    """Return the positions of the last outermost pair of nonempty brackets."""
     opened: dict[int, int] = {}
     found: list[tuple[int, int, int]] = []
     for text, start, depth in tokens:
@@ -222,7 +222,7 @@ def _last_brackets(tokens: list[tuple[str, int, int]]) -> tuple[int, int] | None
 
 
 def _parts(text: str, tokens: list[tuple[str, int, int]]) -> list[str]:
-    """Return what is between brackets cut behind its commas, or else before its operators."""
+    """Split the contents of brackets after commas, or before operators if it has none."""
     outer = [(word, start) for word, start, depth in tokens if depth == 0]
     cuts = [start + 1 for word, start in outer if word == ","]
     if not cuts:

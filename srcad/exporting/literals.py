@@ -142,7 +142,7 @@ _CONTAINERS: dict[type, Callable[[Any], str | None]] = {
 
 
 def assignment(name: str, text: str, width: int) -> str:
-    """``name = text``, filled to a width; what takes several lines is left as it is set."""
+    """Return the lines of ``name = text``, wrapped to a width unless it has several already."""
     line = f"{name} = {text}"
     if len(line) <= width:
         return line + "\n"

@@ -13,7 +13,7 @@ from typing import NoReturn
 import numpy as np
 
 from srcad import errors, runtime
-from srcad.analysis.looks import refuse_uses
+from srcad.analysis.opaque_results import refuse_uses
 from srcad.arguments.request import Request
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.memory import Origin

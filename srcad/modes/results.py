@@ -167,7 +167,7 @@ def _opened(
     *,
     opens_lists: bool,
 ) -> Atom:
-    """Return a value with its lists opened; `typed` gets the values of types that texts tell."""
+    """Return a value with its lists unpacked; add values of inferred types to `typed`."""
     opened_part = partial(_opened, builder, known, typed, opens_lists=opens_lists)
     type_ = atom_type(value)
     if isinstance(type_, ListOf):
@@ -210,7 +210,7 @@ def _with_types(function: Function, typed: Mapping[Value, Value]) -> Function:
 
 
 def _type_of_text(op: Call) -> Numeric | None:
-    """Return the type that the text of a function with a rule of the user's tells of its result.
+    """Infer the result type of a function with a user's rule from its source.
 
     Such a function is called as it stands; here it is read for the type alone.  Where it cannot be
     read, a rule of partial derivatives says that the result has the shape of the operands.

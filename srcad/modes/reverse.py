@@ -166,7 +166,7 @@ def with_gradients_of_parts(
 def _rows_at(
     builder: Builder, function: Function, jacobian: Atom, place: WrtEntry, rows: Type | None
 ) -> Atom:
-    """Return what belongs to a place in each part of a result."""
+    """Return the entry at a position of each part of a result."""
     if not place.keys or not isinstance(rows, TupleOf):
         return _at(builder, function, jacobian, place)
     type_ = atom_type(jacobian)
@@ -335,7 +335,7 @@ def requested_gradients(made: Function, problem: Problem, *, laid_out: bool = Tr
 
 
 def _type_of_rows(made: Function, request: Request) -> Type | None:
-    """Return the type of a result that is a structure, in whose form a Jacobian comes back."""
+    """Return the type of a structured result, which is the structure of the Jacobian."""
     if not request.mode.startswith("jac"):
         return None
     type_ = atom_type(made.block.results[0])

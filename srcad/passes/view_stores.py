@@ -110,7 +110,7 @@ class _Joining:
 
     # ------------------------------------------------------------------------- single stores
     def _of_array(self, op: Call, here: set[Value]) -> list[Call]:
-        """Return the stores into an array that do what one store of a whole view does."""
+        """Return the stores into an array that are equivalent to one store of a whole view."""
         if op.target not in _WHOLE_VIEWS or not reads_a_view(op.args[1]):
             return [op]
         array, index, stored = op.args
@@ -133,7 +133,7 @@ class _Joining:
 
     # ------------------------------------------------------------------------ conditionals
     def _with_sums_in_branches(self, ops: Sequence[Op]) -> list[Op]:
-        """Move a sum into a view to where the branches of a conditional have computed it."""
+        """Move a sum into a view into the branches of the conditional that computes it."""
         found: list[Op] = []
         for op in ops:
             place = self._place_of_branches(op, found)
@@ -147,7 +147,7 @@ class _Joining:
         return found
 
     def _place_of_branches(self, op: Op, before: Sequence[Op]) -> int | None:
-        """Return where the conditional is whose branches add to zeros what `op` adds to a view."""
+        """Return the position of the conditional that computes the term added by `op`."""
         if not isinstance(op, Call) or op.target is not primitives.add_at:
             return None
         array, index, stored = op.args
@@ -224,7 +224,7 @@ class _Joining:
         return self.made.get(stored), stores
 
     def _is_view(self, base: Call, op: Call, stores: Sequence[Call]) -> bool:
-        """Return True if stores into what `base` makes can be stores into the array instead.
+        """Return True if stores into the result of `base` can be stores into the array.
 
         It reads the place that `op` overwrites, or makes zeros for sums that `op` adds there.
         """
@@ -249,7 +249,7 @@ class _Joining:
         return array, index
 
     def _remove(self, base: Call, stores: Sequence[Call]) -> None:
-        """Remove stores, what they start from and the views on the way if they are unread now."""
+        """Remove stores, their initial arrays and intermediate views without other readers."""
         self.unread.update(one.result for one in stores)
         self.reads[base.result] -= 1
         last: Call | None = base

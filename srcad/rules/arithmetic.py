@@ -257,13 +257,13 @@ def logistic_rule(x, *, y):
 
 @derivative(zero_at_pole, entries="each", samples=lambda f, m: [f(m, True)])
 def zero_at_pole_rule(bar, elsewhere):
-    """At a pole, too, the derivative of `bar`: what it is there, is not known."""
+    """The derivative of `bar`, at a pole too, where the true one is unknown."""
     return 1, None
 
 
 @derivative(zero_if_still, entries="each", samples=lambda f, m: [f(m, True)])
 def zero_if_still_rule(bar, moves):
-    """For factors that do not move in this derivative either the transforms know more."""
+    """Linear in `bar`; the transforms treat factors that stay constant."""
     return 1, None
 
 

@@ -218,7 +218,7 @@ def nondifferentiable(*targets: Any, override: bool = False, **columns: Unpack[C
 
 
 def facts(*targets: Any, **columns: Unpack[Columns]) -> None:
-    """Tell facts about functions that have no rule."""
+    """Declare the columns of functions without a rule."""
     frame = sys._getframe(1)
     for target in targets:
         row = Rule(target, "", **_filled(columns, True), shipped=True,

@@ -55,7 +55,7 @@ def histogram(y_bar, y, a, bins=10, range=None, density=None, weights=None):
         f(v, 3, None, near(0.5, 2.0, 4))],
 )  # fmt: skip
 def histogram_bin_edges(y_bar, y, a, bins=10, range=None, weights=None):
-    """As the edges of `np.histogram`; how many an estimator takes is constant between its steps."""
+    """As the edges of `np.histogram`; the number of bins of an estimator is locally constant."""
     if may_be_complex(a) or may_be_complex(bins):
         return REAL_ONLY, REAL_ONLY
     if np.ndim(bins) > 0:

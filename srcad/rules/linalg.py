@@ -463,7 +463,7 @@ def of_levels(a, g, w, v, uplo):
 
 
 def of_fixed_levels(a, g, w, v, uplo):
-    """The same for weights that do not depend on what the derivative is taken by."""
+    """The same for weights without a derivative."""
     return of_levels(a, g, w, v, uplo)
 
 
@@ -578,7 +578,7 @@ def of_stretches(a, g, u, s, vh):
 
 
 def of_fixed_stretches(a, g, u, s, vh):
-    """The same for weights that do not depend on what the derivative is taken by."""
+    """The same for weights without a derivative."""
     return of_stretches(a, g, u, s, vh)
 
 

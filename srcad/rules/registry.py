@@ -83,7 +83,7 @@ def knows_like(target: Any) -> bool:
 
 
 def row_of(target: Any) -> Rule:
-    """Return what is known of a callable: its row, or one that says nothing."""
+    """Return the row of a callable, or an empty row."""
     found = lookup(target)
     if found is not None:
         return found
@@ -188,7 +188,7 @@ def _may_be_of(target: Any, library: str) -> bool:
 
 
 def unruled() -> tuple[Any, ...]:
-    """The functions without a rule of which something is known."""
+    """Return the functions that have a row but no rule."""
     _read_files()
     return tuple(_facts)
 
@@ -219,7 +219,7 @@ def add(rule: Rule, override: bool) -> None:
 
 
 def add_facts(row: Rule) -> None:
-    """Register what is known of a function without a rule."""
+    """Add the row of a function without a rule."""
     _facts[row.target] = row
 
 

@@ -155,7 +155,7 @@ class AlwaysRaisesError(Exception):
 
 
 class Columns(TypedDict, total=False):
-    """What a declaration may tell of a function, as keywords; the columns are those of `Rule`."""
+    """Keyword arguments of the declarations; each is a field of `Rule`."""
 
     safe: float | None
     samples: Samples

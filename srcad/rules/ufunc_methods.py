@@ -87,14 +87,14 @@ def running_extreme(y_bar, y, array, axis=0, dtype=None):
         (f([np.nan, 2, np.nan]), [1, 2, 0])],
 )  # fmt: skip
 def running_extreme_of_numbers(y_bar, y, array, axis=0, dtype=None):
-    """The last entry so far that is equal to a result gets its cotangent; a nan only before all."""
+    """The last entry equal to a result gets its cotangent; a nan only before any number."""
     if may_be_complex(array):
         return REAL_ONLY
     return to_owners(y_bar, array, (array == y) | (y != y), axis)
 
 
 def to_owners(y_bar, array, owns, axis):
-    """Each cotangent goes to the last entry so far that owns a result."""
+    """Add each cotangent to the last entry up to it with `owns` True."""
     if np.ndim(array) == 1:
         owners = np.maximum.accumulate(np.where(owns, np.arange(np.size(array)), 0))
         return add_at_repeated(np.zeros_like(array), owners, y_bar)

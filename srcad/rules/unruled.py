@@ -1,4 +1,4 @@
-"""Functions without a rule of which something is known."""
+"""Rows of functions without a rule."""
 
 import builtins
 

@@ -1,4 +1,4 @@
-"""Names of other systems for automatic differentiation, and what stands in their place here."""
+"""Names from other AD systems, with the equivalent in srcad."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Decay:
     exponents: tuple[Value, ...] = ()
 
     def __or__(self, other: Decay) -> Decay:
-        """Return what holds for both."""
+        """Return the weaker of two decays."""
         return Decay(min(self.order, other.order), (*self.exponents, *other.exponents))
 
     def __mul__(self, other: Decay) -> Decay:
@@ -475,7 +475,7 @@ def _number(arg: Arg) -> float | None:
 
 # ------------------------------------------------------------------------------- the way down
 def decay_of(sweep: Sweep, value: Value) -> Decay | None:
-    """Return how the denominators below which a value stands grow with it.
+    """Return the growth of the denominators that contain a value.
 
     None if anything else reads it, or if a zero of its cotangent need not be the limit.
     """
@@ -512,7 +512,7 @@ def _joined(
 
 
 def _onward(sweep: Sweep, value: Value) -> list[tuple[Call, Decay | None]] | None:
-    """Return the calls that read a value, each with the power of it that the result is like.
+    """Return the calls that read a value, each with the growth of its result.
 
     There is no power for a call that divides by the value.  None if a call does anything else.
     """
@@ -541,7 +541,7 @@ def _order_of_divisor(call: Call, value: Value) -> float | None:
 
 
 def _factor(sweep: Sweep, call: Call, value: Value) -> Decay | None:
-    """Return the power of a value that the result of a call is like; None if it is unlike any."""
+    """Return the growth of a call's result as a power of an operand; None if it is no power."""
     if _is_sum(call) or is_one_of(call.target, _MOVES):
         is_plain = all(name in ("axis", "keepdims") for name, _ in call.kwargs)
         is_moved = bool(call.args) and call.args[0] is value and is_plain
@@ -572,7 +572,7 @@ def _power(call: Call) -> Decay | None:
 
 
 def _may_vanish(sweep: Sweep, arg: Arg) -> bool:
-    """Return True for a factor that an exponential or a power may make as small as it likes."""
+    """Return True for a factor that may underflow, as an exponential or a power does."""
     return isinstance(arg, Value) and arrives(sweep, arg, _back_to_exponential)
 
 

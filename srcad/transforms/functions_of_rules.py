@@ -1,4 +1,4 @@
-"""Inlining of the functions that rules of the user's call.
+"""Inlining of helpers called in the rules of the user.
 
 The derivative that a rule writes calls a helper as it stands.  Where that is differentiated again,
 or transposed for forward mode, the helper is read like a function that the user's function calls.

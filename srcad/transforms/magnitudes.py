@@ -33,7 +33,7 @@ _PRODUCTS = frozenset(
 
 
 def without_magnitudes(made: Mapping[Value, Op], op: Call) -> Call:
-    """Return the call that an even function of a magnitude is differentiated as.
+    """Return the equivalent call without the magnitude, for differentiation.
 
     Parameters
     ----------

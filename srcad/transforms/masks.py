@@ -3,8 +3,8 @@
 `np.where`, `clip` and `maximum` have partials that are masks (booleans).  A cotangent made with one
 remembers it.  Where the mask is False the cotangent is exactly zero, and what the primal did there
 does not count: a singular partial (``1 / x``, ``log(x)``) is taken at a safe point instead.  So it
-is where the rest of the function takes only some entries (`taken`).  Where entries are overwritten
-in a loop, the zeros of the cotangent are the mask.
+is where the rest of the function reads only some entries (`selection_mask`).  Where entries are
+overwritten in a loop, the zeros of the cotangent are the mask.
 Code without masks pays nothing, and neither does code whose partials are finite anyway.
 """
 
@@ -22,8 +22,8 @@ from srcad.ir.traits import is_store, law_of
 from srcad.rules.registry import row_of
 from srcad.rules.row import Rule
 from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.selection_masks import selection_mask
 from srcad.transforms.sweep import Sweep
-from srcad.transforms.taken import taken
 from srcad.types.numeric import Numeric
 
 
@@ -88,7 +88,7 @@ def guarded_operands(
     if rule.safe is None or not _may_be_infinite(scope.sweep, op):
         return operands, result
     if mask is None:
-        mask = taken(scope, op.result)
+        mask = selection_mask(scope, op.result)
     if mask is None and _is_cut(scope.sweep, op.result):
         mask = scope.call(np.not_equal, y_bar, Const(0.0))
     if mask is None:

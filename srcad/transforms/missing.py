@@ -180,7 +180,7 @@ def _towards_selection(sweep: Sweep, value: Value) -> list[Value] | None:
 
 
 def _towards_whole_cut(sweep: Sweep, value: Value) -> list[Value] | None:
-    """Forward to where an array is left out as a whole, by a test that is one flag."""
+    """Return the readers of a value, or None at a selection of a whole array by one flag."""
     readers = sweep.read_by.get(value, ())
     for call in readers:
         mask = _mask_of(call, value)

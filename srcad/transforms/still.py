@@ -63,7 +63,7 @@ def term_that_moves(scope: ReverseScope, op: Call, place: int | str, dot: Atom) 
 
 
 def note_terms(scope: ReverseScope, dot: Any, tests: list[Value | None]) -> None:
-    """Note where a tangent, the sum of some terms, is 0 because nothing moves."""
+    """Note the test for a sum of tangents that is 0 because no factor moves."""
     if not isinstance(dot, Value) or not tests:
         return
     found, *others = tests

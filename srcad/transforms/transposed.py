@@ -155,7 +155,7 @@ def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 
 
 def _refuse_stops(op: Call, block: Block, moving: set[Value]) -> None:
-    """Refuse a rule that stops its cotangent: transposing it would drop what flows there."""
+    """Refuse a rule that stops its cotangent: its transpose would lose that term."""
     for one in walk(block):
         if moving.isdisjoint((*one.operands, *(v for b in one.blocks for v in b.free))):
             continue

@@ -104,7 +104,7 @@ def vjp(
 def _with_helpers(
     function: Function, wrt: Sequence[int], inline: Inline, *, has_aux: bool
 ) -> Function:
-    """Return the function with the helpers of rules in place that a derivative flows through."""
+    """Inline the active helpers of rules."""
     varied = {function.params[k]: fully_active(function.params[k].type) for k in wrt}
     wanted = wanted_part(atom_type(function.block.results[0]), has_aux=has_aux)
     return with_helpers_inlined(function, varied, [wanted], inline)

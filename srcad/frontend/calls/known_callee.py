@@ -33,7 +33,7 @@ from srcad.frontend.domain.values import (
     Text,
     TupleValue,
 )
-from srcad.frontend.functions import looks
+from srcad.frontend.functions import calls_on_copies
 from srcad.frontend.functions.callees import (
     called_in_place,
     closure_is_active,
@@ -118,7 +118,7 @@ def call_without_rule(
         def read() -> AbstractValue:
             return called_in_place(state, callee_of(state, function, callee.path), args, kwargs)
 
-        return looks.unless_library_refuses(state, callee, args, kwargs, read)
+        return calls_on_copies.unless_library_refuses(state, callee, args, kwargs, read)
     decorated = inspect.getattr_static(type(function), "__call__", None)
     if is_decorated_function(decorated):
         method = value_of_object(
@@ -201,7 +201,7 @@ def call_active_without_rule(
     """Call a function without a rule that a derivative flows into, or refuse it."""
     if only_counts(state, args, kwargs):
         return opaque_call(state, callee, args, kwargs)
-    return looks.look(
+    return calls_on_copies.call_on_copies(
         state,
         callee,
         args,
@@ -455,7 +455,7 @@ def _made(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstr
             raise refused
 
         if is_library(callee.value):
-            return looks.look(state, callee, args, kwargs, refuse)
+            return calls_on_copies.call_on_copies(state, callee, args, kwargs, refuse)
         raise made
     return made
 

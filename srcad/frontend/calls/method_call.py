@@ -18,7 +18,7 @@ from srcad.frontend.domain.values import (
     Holder,
     MethodValue,
 )
-from srcad.frontend.functions import looks
+from srcad.frontend.functions import calls_on_copies
 from srcad.frontend.functions.callees import only_counts
 from srcad.frontend.functions.opaque_calls import refuse_untracked_alias
 from srcad.frontend.library import array_writes, methods
@@ -83,7 +83,7 @@ def _refuse_derivative_of_method(state: Machine, name: str) -> NoReturn:
 def _unknown(
     state: Machine, receiver: AbstractValue, name: str, args: Args, kwargs: Kwargs
 ) -> AbstractValue:
-    """Call a method of an array that only looks, or refuse a method that is not read."""
+    """Emit a method call on copies, or refuse a method without a meaning."""
 
     def refuse() -> NoReturn:
         state.refuse(
@@ -94,7 +94,7 @@ def _unknown(
         )
 
     if isinstance(receiver, Value) and hasattr(np.ndarray, name):
-        return looks.look_by_method(state, receiver, name, args, kwargs, refuse)
+        return calls_on_copies.call_method_on_copies(state, receiver, name, args, kwargs, refuse)
     return refuse()
 
 

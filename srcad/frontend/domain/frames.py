@@ -105,8 +105,9 @@ class Inactive:
     the outside array that the latest refused write was to, `hits` are those that calls in loops and
     branches write into.
 
-    `unruled` says that a call without a rule was refused that a derivative flows into.  With
-    `looks` such calls run as they stand; `looked` are the refusals, should a derivative flow on.
+    `unruled` says that an active call without a rule was refused.  With `on_copies` such calls run
+    on copies of their arguments; `refusals` are their errors, by location, in case a derivative
+    depends on a result.
     """
 
     are_read: bool = False
@@ -121,9 +122,9 @@ class Inactive:
     outermost: Builder | None = None
     hit: Value | None = None
     hits: list[tuple[Value, errors.SrcadError]] = field(default_factory=list)
-    looks: bool = False
+    on_copies: bool = False
     unruled: bool = False
-    looked: dict[Location | None, errors.SrcadError] = field(default_factory=dict)
+    refusals: dict[Location | None, errors.SrcadError] = field(default_factory=dict)
 
     @property
     def may_open(self) -> bool:

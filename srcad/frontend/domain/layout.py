@@ -121,9 +121,9 @@ def _shaped(layout: Layout, old: Shape, new: Shape) -> Layout | None:
 
 
 def _turned(layout: Layout, step: Step, rank: int) -> Layout | None:
-    """Return the layout after axes have changed places or direction, found by doing so to another.
+    """Return the layout of a transposed or reversed view, by applying the view to a sample.
 
-    The lengths of its axes, which all differ, tell where each has gone.
+    The axes of the sample have different lengths, which identify them in the result.
     """
     other = np.empty(tuple(range(2, 2 + rank)), dtype=np.int8)
     try:

@@ -1,4 +1,4 @@
-"""Guards on values that a function without a path reads besides its arguments.
+"""Guards on the captured values of functions without an access path, such as rules.
 
 A rule of the user's is no part of the function that is differentiated, and no path leads to it from
 there.  The values that it reads at compile time (globals, variables of functions around it,
@@ -29,7 +29,7 @@ _MISSING = object()
 
 @dataclass(frozen=True, eq=False)
 class Owner:
-    """The object that a path begins at; it is compared by identity."""
+    """Root object of a path, compared by identity."""
 
     value: Any
 

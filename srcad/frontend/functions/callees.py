@@ -13,7 +13,7 @@ from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue
-from srcad.frontend.functions import lazy_iterables, looks, opaque_calls, recursion
+from srcad.frontend.functions import calls_on_copies, lazy_iterables, opaque_calls, recursion
 from srcad.frontend.functions.inlining import bind_parameters, inline, is_recursive, reading
 from srcad.frontend.machine.constants import number_class, raises
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply
@@ -92,12 +92,14 @@ def call_value(
     if isinstance(callee.type, Opaque) and callee.type.cls is np.ufunc:
         missing_rules.refuse_entry_by_entry(state)
     if isinstance(callee.type, Opaque):
-        return looks.look(state, callee, args, kwargs, lambda: _refuse_unknown(state, callee))
+        return calls_on_copies.call_on_copies(
+            state, callee, args, kwargs, lambda: _refuse_unknown(state, callee)
+        )
     return _refuse_unknown(state, callee)
 
 
 def _refuse_unknown(state: Machine, callee: Value) -> NoReturn:
-    """Refuse a function that is known at the call only."""
+    """Refuse a dynamic callee."""
     what = f", an object of class {str(callee.type)!r}," if isinstance(callee.type, Opaque) else ""
     called = f"{callee.hint!r} is, called" if callee.hint else "is called"
     state.refuse(

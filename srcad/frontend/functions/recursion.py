@@ -199,7 +199,7 @@ MOST_UNROLLED = 512  # calls of one recursion that are read one by one
 
 @dataclass(eq=False)
 class Unrolled:
-    """A recursion whose calls are read one by one, as its arguments are static.
+    """A recursion with static arguments, unrolled call by call.
 
     `refused` is why it is no routine, `calls` are those that were read; those without a static
     argument count for many, as nothing but a variable around them can tell where they end.
@@ -245,7 +245,7 @@ def call_recursive(
 
 
 def _is_static(box: AbstractValue) -> bool:
-    """Return True if an argument is known at compile time and may tell where the calls end."""
+    """Return True if an argument is static and may decide the depth of the recursion."""
     if isinstance(box, TupleValue):
         return any(map(_is_static, box.items))
     if isinstance(box, Value):
@@ -254,7 +254,7 @@ def _is_static(box: AbstractValue) -> bool:
 
 
 def _pin_counts(boxes: Iterable[AbstractValue]) -> None:
-    """Let the integers and lengths of the first call be static: they may say where it ends."""
+    """Make the integers and lengths of the first call static: they may decide the depth."""
     for box in boxes:
         if isinstance(box, Value) and isinstance(box.type, Numeric):
             for extent in (box.type.value, *(box.type.shape or ())):
@@ -264,7 +264,7 @@ def _pin_counts(boxes: Iterable[AbstractValue]) -> None:
 def _routine_unless_refused(
     state: Machine, callee: Any, bound: dict[str, AbstractValue]
 ) -> AbstractValue | Exception:
-    """Call a recursive function by reference; on a refusal return it, and undo the reading."""
+    """Call a recursive function as a routine; return its refusal, with the state restored."""
     problems: list[NotConstant] = []
 
     def call() -> AbstractValue:

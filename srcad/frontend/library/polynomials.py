@@ -47,7 +47,7 @@ def _in_prelude(name: str) -> Any:
 
 
 def _is_read(state: Machine, args: Args, kwargs: Kwargs) -> bool:
-    """Return True if a call is read: a derivative flows into it, or into what it returns."""
+    """Return True if the call or its result is active."""
     if state.is_active(*args, *kwargs.values()) or state.inactive.are_read:
         return True
     state.inactive.left = True
@@ -103,7 +103,7 @@ def made_like(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
 
 @means_in(_PRELUDE, "stood_in")
 def beside_polynomial(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """Return what stands for an operand."""
+    """Return the stand-in of an operand."""
     (box,) = args
     if isinstance(box, Value) and isinstance(box.type, Opaque):
         state.refuse(
@@ -116,7 +116,7 @@ def beside_polynomial(state: Machine, args: Args, kwargs: Kwargs) -> AbstractVal
 
 
 def stood_in(state: Machine, box: AbstractValue) -> AbstractValue | None:
-    """Return the object that is read in the place of one that exists before the call."""
+    """Return the stand-in of a captured object."""
     if not isinstance(box, Constant) or not has_stand_in(type(box.value)):
         return None
     return _standing_in(state, box)

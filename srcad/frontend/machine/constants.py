@@ -158,7 +158,7 @@ def known(state: Machine, box: AbstractValue, what: str, node: ast.AST | None = 
 
 
 def pinned_count(state: Machine, box: AbstractValue) -> AbstractValue:
-    """Return the constant that an integer is whose value the unrolling of a recursion pinned."""
+    """Return the constant of an integer that an unrolled recursion made static."""
     if not state.unrolled or not isinstance(box, Value) or not isinstance(box.type, Numeric):
         return box
     extent = None if box.type.value is None else resolved(box.type.value)
@@ -363,7 +363,7 @@ def static_items(state: Machine, box: IteratorValue) -> tuple[AbstractValue, ...
 
 
 def _column(state: Machine, part: AbstractValue) -> tuple[AbstractValue, ...] | None:
-    """Return the items of what an iterator goes through, if they are known one by one."""
+    """Return the items of an iterator if each is known statically."""
     if isinstance(part, TupleValue | ListValue):
         return part.items
     if isinstance(part, DictValue):

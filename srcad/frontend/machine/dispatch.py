@@ -106,17 +106,17 @@ def means_object(meaning: ObjectMeaning) -> ObjectMeaning:
 
 
 def stands_in(module: str, name: str) -> Callable[[StandIn], StandIn]:
-    """Register what is read in the place of objects of a class, without importing the module."""
+    """Register the stand-in of the objects of a class, without importing its module."""
     return _registers(STAND_INS, ((module, name),))
 
 
 def has_stand_in(cls: type) -> bool:
-    """Return True if something else is read in the place of an object of a class."""
+    """Return True if objects of a class have a stand-in."""
     return (cls.__module__, cls.__name__) in STAND_INS
 
 
 def stand_in(state: Machine, box: Constant) -> AbstractValue:
-    """Return what is read in the place of an object outside."""
+    """Return the stand-in of a captured object."""
     cls = type(box.value)
     return STAND_INS[cls.__module__, cls.__name__](state, box)
 

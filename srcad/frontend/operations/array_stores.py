@@ -258,7 +258,7 @@ def _new_version(
 
 @dataclass(eq=False)
 class _Views:
-    """The views on the way from one version of an array to a part of it, each read once."""
+    """The chain of views between an array and a part of it, each lowered once."""
 
     read: dict[int, Value]  # by the number of steps; the array itself is at 0
 
@@ -280,7 +280,7 @@ class _Views:
         return cls({0: root})
 
     def at(self, state: Machine, steps: Sequence[Step]) -> Value:
-        """Return the view that the first steps of the way lead to."""
+        """Return the view after the first steps of the chain."""
         count = len(steps)
         if count not in self.read:
             self.read[count] = realised(state, self.at(state, steps[:-1]), steps[-1:])
@@ -333,7 +333,7 @@ def composed(first: Arg, second: Arg) -> Arg | None:
 
 
 def _composed_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the same way with as few steps as indices can be composed to."""
+    """Compose consecutive indices of a chain of views."""
     found: list[Step] = []
     for step in steps:
         joined = None
@@ -354,7 +354,7 @@ _VIEWS = ("view", "view or copy")
 
 
 def turned_back(state: Machine, step: Step, new: Value, parent: Value) -> Value:
-    """Return the array of which ``step`` shows `new`.
+    """Return the new version of `parent` from a new version of its view.
 
     A view has every entry of its array, in another order or shape, so the transpose of taking it,
     which is its rule, is also its inverse.

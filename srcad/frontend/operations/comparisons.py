@@ -269,14 +269,14 @@ def _membership(
 
 
 def _is_held(container: AbstractValue) -> TypeGuard[Constant]:
-    """Return True for a constant of the program whose class leaves ``in`` alone."""
+    """Return True for a constant of a class with the default ``in``."""
     if not isinstance(container, Constant) or container.path is not None:
         return False
     return not is_of_users(container)
 
 
 def _settled_tuple(state: Machine, box: AbstractValue) -> AbstractValue:
-    """Return the constant that a tuple of settled constants is, ``(2, 1)``; others as they are."""
+    """Fold a tuple of constants, ``(2, 1)``, into one constant."""
     box = pinned_count(state, box)
     if not isinstance(box, TupleValue) or box.source is not None:
         return box

@@ -1,4 +1,4 @@
-"""Copies of objects outside: objects of the function's own, with the attributes of these.
+"""Copies of captured objects, as objects made in the function.
 
 An object whose class leaves copying to Python is copied attribute by attribute.  That it has these
 attributes is guarded; what they hold is read at each call.
@@ -30,7 +30,7 @@ _ATOMIC = (FunctionType, BuiltinFunctionType, ModuleType, type, np.ufunc, np.dty
 
 
 def copied_object(state: Machine, box: AbstractValue) -> RecordValue | None:
-    """Return ``copy.copy`` of an object outside; None if more is to be done than to copy it."""
+    """Return ``copy.copy`` of a captured object; None if its class customises copying."""
     return _made(state, box, attributes_in_dict(state, box))
 
 
@@ -79,7 +79,7 @@ def _is_data_descriptor(cls: type, name: str) -> bool:
 def _made(
     state: Machine, box: AbstractValue, parts: dict[str, AbstractValue] | None
 ) -> RecordValue | None:
-    """Return an object of the class of another one, unless the class has a say in it."""
+    """Return an object of the same class, unless the class customises its creation."""
     if parts is None or not isinstance(box, Constant):
         return None
     cls = type(box.value)
@@ -108,7 +108,7 @@ def _deep(state: Machine, box: AbstractValue, parts: dict[int, Path]) -> RecordV
 def _deep_part(
     state: Machine, box: AbstractValue, value: Any, path: Path, parts: dict[int, Path]
 ) -> AbstractValue | None:
-    """Return a copy of an attribute; None for what is neither number, array nor such an object."""
+    """Return a copy of a number, an array or such an object; None for other attributes."""
     if is_plain(value) or isinstance(value, _ATOMIC):
         return box
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.form == "array":

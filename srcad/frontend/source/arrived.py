@@ -46,7 +46,7 @@ def lines_of_equal(code: CodeType) -> list[str]:
 
 
 def texts_of_arrived() -> dict[str, list[str]]:
-    """Return the lines of all texts that have arrived, by the names under which they are shown."""
+    """Return the lines of all received sources, by file name."""
     with _LOCK:
         codes = list(_INTERNED.values())
     found = ((code.co_filename, lines_of_arrived(code)) for code in reversed(codes))

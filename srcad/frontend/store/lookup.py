@@ -198,7 +198,7 @@ def unbound(state: Machine, name: str, *, local: bool) -> NoReturn:
 
 
 def reads_noted(state: Machine, frame: Frame) -> Surroundings | None:
-    """Return where reads of a function without a path are noted; None for functions of srcad."""
+    """Return the recorder of the reads of a function without a path; None for srcad's own."""
     return None if frame.trusted else state.surroundings
 
 

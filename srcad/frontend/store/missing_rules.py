@@ -130,7 +130,7 @@ def is_foreign(function: Any) -> bool:
 
 
 def compiler_of(function: Any) -> str | None:
-    """Return what has compiled a function of the user's, such as Numba; None if nothing has."""
+    """Return the name of the compiler of a function, such as Numba; None for plain Python."""
     root = str(type(function).__module__).partition(".")[0]
     return None if isinstance(function, type) else _COMPILERS.get(root)
 

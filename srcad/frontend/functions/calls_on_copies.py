@@ -1,8 +1,8 @@
-"""Calls of functions without a rule, through whose results no derivative flows.
+"""Opaque calls with active arguments.
 
-``np.save(file, y)`` only looks at `y`, and ``srcad.stop_gradient(find_peaks(y))`` is a constant.
-Such a call runs as it stands, on copies of what it is given (`runtime.look`).  What it returns is
-a constant from then on; `analysis.looks` tells whether a derivative would have flowed through it.
+``np.save(file, y)`` only reads `y`, and ``srcad.stop_gradient(find_peaks(y))`` is a constant.
+Such a call runs on copies of its arguments (`runtime.call_on_copies`), and its result is constant.
+`analysis.opaque_results` refuses a function that depends on it.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ _HELD = (Value, Constant, TupleValue, ListValue, DictValue, SliceValue, Holder)
 Refusal = Callable[[], AbstractValue]
 
 
-def look(
+def call_on_copies(
     state: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs, refuse: Refusal
 ) -> AbstractValue:
-    """Call a function of which no derivative is known, or refuse that by `refuse`."""
+    """Emit a call without a derivative rule, or call `refuse`."""
     if not _is_possible(state, (*args, *kwargs.values())):
         return refuse()
     _note_refusal(state, refuse)
-    return _emitted(state, runtime.look, (_callable(state, callee), *args), kwargs)
+    return _emitted(state, runtime.call_on_copies, (_callable(state, callee), *args), kwargs)
 
 
-def look_by_method(
+def call_method_on_copies(
     state: Machine, holder: Value, name: str, args: Args, kwargs: Kwargs, refuse: Refusal
 ) -> AbstractValue:
-    """Call a method of a number or array, or refuse that by `refuse`."""
+    """Emit a call of a method of a number or array, or call `refuse`."""
     if not _is_possible(state, (*args, *kwargs.values())):
         return refuse()
     _note_refusal(state, refuse)
-    return _emitted(state, runtime.look_by_method, (holder, Constant(name), *args), kwargs)
+    return _emitted(state, runtime.call_method_on_copies, (holder, Constant(name), *args), kwargs)
 
 
 def unless_library_refuses(
     state: Machine, callee: Constant, args: Args, kwargs: Kwargs, read: Callable[[], AbstractValue]
 ) -> AbstractValue:
-    """Read a function of an installed library; where that is refused, call it as it stands."""
+    """Interpret a function of an installed library; on a refusal call it on copies."""
     function = callee.value
     file = function.__code__.co_filename if isinstance(function, types.FunctionType) else ""
     around = state.frame.file
-    if not state.inactive.looks or not is_installed(file) or is_installed(around):
+    if not state.inactive.on_copies or not is_installed(file) or is_installed(around):
         return read()
     found = unless_refused(state, read)
     if not isinstance(found, errors.SrcadError):
@@ -71,18 +71,18 @@ def unless_library_refuses(
     def refuse() -> NoReturn:
         raise refused
 
-    return look(state, callee, args, kwargs, refuse)
+    return call_on_copies(state, callee, args, kwargs, refuse)
 
 
 def _is_possible(state: Machine, given: Iterable[AbstractValue]) -> bool:
-    """Return True if a call may run as it stands; noted where that was not tried yet.
+    """Return True if a call may run on copies; note the call if that was not tried yet.
 
     An object of a class of the user's may be written into, unseen.
     """
     if state.frame.trusted:
         return False
     state.inactive.unruled = True
-    return state.inactive.looks and all(map(_can_be_copied, given))
+    return state.inactive.on_copies and all(map(_can_be_copied, given))
 
 
 def _can_be_copied(box: AbstractValue) -> bool:
@@ -90,7 +90,7 @@ def _can_be_copied(box: AbstractValue) -> bool:
 
 
 def _callable(state: Machine, callee: AbstractValue) -> AbstractValue | Const:
-    """Return what is called, as `opaque_calls` does."""
+    """Return the callee as an operand, with the guard that `opaque_calls` adds."""
     if not isinstance(callee, Constant):
         return callee
     function = callee.value
@@ -105,7 +105,7 @@ def _note_refusal(state: Machine, refuse: Refusal) -> None:
     try:
         refuse()
     except errors.SrcadError as error:
-        state.inactive.looked.setdefault(state.builder.where, error)
+        state.inactive.refusals.setdefault(state.builder.where, error)
 
 
 def _emitted(

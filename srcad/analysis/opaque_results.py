@@ -1,7 +1,8 @@
-"""Uses of the results of calls without a rule, which run as they stand (`runtime.look`).
+"""Data flow from the results of opaque calls (`runtime.call_on_copies`) to those of a function.
 
-No derivative may flow through such a result: where what is made of it reaches a result of the
-function, other than by `stop_gradient`, the function is refused as it would be at the call.
+Their derivative is unknown.  If a result of the function depends on one, other than through
+`stop_gradient`, the error of the call is raised.  Files and objects that a call may write into
+count as its results.
 """
 
 from __future__ import annotations
@@ -25,42 +26,42 @@ from srcad.types.structures import ListOf, Opaque, TupleOf, Type, is_text
 
 
 def refuse_uses(inactive: Inactive, block: Block, known: frozenset[Routine] = frozenset()) -> None:
-    """Refuse the first call without a rule whose result reaches a result of a block."""
-    if not inactive.looks:
+    """Raise the error of the first opaque call on which a result of the block depends."""
+    if not inactive.on_copies:
         return
     calls = [op for op in walk(block) if isinstance(op, Call)]
-    for op in filter(_is_look, calls):
+    for op in filter(_runs_on_copies, calls):
         if _reaches_result(block, [op.result, *_written(calls, op)]):
-            raise inactive.looked[op.where]
+            raise inactive.refusals[op.where]
     routines = {op.target for op in calls if isinstance(op.target, Routine)} - known
     for routine in routines:
         if routine.function is not None:
             refuse_uses(inactive, routine.function.block, known | routines)
 
 
-def are_settled(inactive: Inactive, refused: SrcadError) -> bool:
-    """Return True if nothing but `stop_gradient` has used what calls without a rule returned.
+def are_results_stopped(inactive: Inactive, refused: SrcadError) -> bool:
+    """Return True if results of opaque calls are used by `stop_gradient` only.
 
-    Then it is something else for which a function is refused, unless that stands in the same line:
-    there the result of the call may not have met its use yet.
+    Then `refused` has another cause and is the error to raise; not if it is about the same line,
+    where the use of the result may not have been lowered yet.
     """
-    lines = {(where.file, where.line) for where in inactive.looked if where is not None}
+    lines = {(where.file, where.line) for where in inactive.refusals if where is not None}
     if refused.where is not None and (refused.where.file, refused.where.line) in lines:
         return False
     ops = inactive.outermost.ops if inactive.outermost is not None else []
     calls = [op for op in walk(Block((), tuple(ops), ())) if isinstance(op, Call)]
-    pending = {op.result for op in calls if _is_look(op)}
+    pending = {op.result for op in calls if _runs_on_copies(op)}
     for op in calls:
         if op.target is primitives.stop or pending.isdisjoint(op.operands):
             continue
         if not (is_known_part(op.target) or op.target is operator.getitem):
             return False
         pending.add(op.result)
-    return bool(inactive.looked)
+    return bool(inactive.refusals)
 
 
-def _is_look(op: Call) -> bool:
-    return op.target is runtime.look or op.target is runtime.look_by_method
+def _runs_on_copies(op: Call) -> bool:
+    return op.target is runtime.call_on_copies or op.target is runtime.call_method_on_copies
 
 
 def _reaches_result(block: Block, sources: Iterable[Value]) -> bool:
@@ -71,10 +72,10 @@ def _reaches_result(block: Block, sources: Iterable[Value]) -> bool:
 
 
 def _flow(op: Call, facts: Facts) -> Activity | None:
-    """Return True if the result of a call may hold numbers that are made of a marked value."""
+    """Return True if floats in the result of a call may depend on a marked value."""
     if op.target is primitives.stop:
         return False
-    if _is_look(op):
+    if _runs_on_copies(op):
         return facts.varied.get(op.result, False)
     if rule_of(op.target) is not None and not is_nondifferentiable(op.target, op.operands):
         return None
@@ -85,17 +86,18 @@ def _flow(op: Call, facts: Facts) -> Activity | None:
     return any(facts.of(arg) is not False for arg in arguments(op).values())
 
 
-def _written(calls: Sequence[Call], look_: Call) -> list[Value]:
-    """Return the objects that a call may write into: tables, files, and what they belong to.
+def _written(calls: Sequence[Call], opaque: Call) -> list[Value]:
+    """Return the values that may alias memory or files written by an opaque call.
 
-    Where one comes out of a loop or a branch, it may belong to any object of the function.  What
-    another call returns that names the same file may have been read from it.
+    These are its operands and the containers that they were read from; for an operand from a loop
+    or a branch, all objects of the function.  Results of unknown calls with the same file name
+    count, too.
     """
     made = {op.result: op for op in calls}
     found: list[Value] = []
     names: list[Arg] = []
-    _note_names(names, look_)
-    pending = [*_objects([look_]), *_that_name(calls, names)]
+    _note_names(names, opaque)
+    pending = [*_objects([opaque]), *_that_name(calls, names)]
     while pending:
         value = pending.pop()
         if value not in found:
@@ -114,7 +116,7 @@ def _note_names(names: list[Arg], op: Call) -> None:
 
 
 def _that_name(calls: Sequence[Call], names: Sequence[Arg]) -> list[Value]:
-    """Return what unknown calls return that are given one of some texts."""
+    """Return the results of unknown calls that have one of the names as an argument."""
     return [
         op.result
         for op in calls
@@ -125,9 +127,9 @@ def _that_name(calls: Sequence[Call], names: Sequence[Arg]) -> list[Value]:
 
 
 def _may_read_files(op: Call) -> bool:
-    """Return True for calls that are not known: not for ``p["w"]``, which has a text, too."""
+    """Return True for an unknown call; ``p["w"]`` is known, though it has a text operand."""
     known = rule_of(op.target) is not None or operation_of(op.target) is not None
-    return not _is_look(op) and (op.effect or not known)
+    return not _runs_on_copies(op) and (op.effect or not known)
 
 
 def _is_name(arg: Arg) -> bool:
@@ -141,13 +143,13 @@ def _may_be_equal(a: Arg, b: Arg) -> bool:
 
 
 def _objects(calls: Iterable[Call]) -> list[Value]:
-    """Return the operands of calls that are, or may hold, objects that can be written into."""
+    """Return the operands that may be, or contain, mutable objects."""
     operands = (v for op in calls for arg in arguments(op).values() for v in values_in(arg))
     return [v for v in operands if _may_hold_objects(v.type)]
 
 
 def _may_hold_objects(type_: Type) -> bool:
-    """Return True unless a value is made of numbers, arrays of numbers and texts alone."""
+    """Return True unless the type consists of numbers, numeric arrays and texts."""
     match type_:
         case Opaque():
             return not is_text(type_)

@@ -1,9 +1,9 @@
-"""Which entries of a value the rest of a function takes: a mask, made of those of the primal.
+"""Liveness of array entries: a mask of the entries of a value on which the result depends.
 
-Where ``np.sqrt(x)[x > 0]`` is all that is read of a root, the other entries have no part in the
-result, and their infinite slopes must not have one either.  The mask follows every use of the
-value: through functions that move entries by their rules, which move a mask as they move
-cotangents.  It does not depend on cotangents: one that is zero by value is no zero of a selection.
+If ``np.sqrt(x)[x > 0]`` is the only use of the root, the result does not depend on its other
+entries, and their infinite derivatives must not contribute.  Masks come from the selections of the
+primal and are propagated backward over all uses of a value; functions that move entries propagate
+them by their rules.  Cotangents play no part: one may be 0 at a selected entry, too.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from srcad.transforms.sweep import Sweep
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import same
 
-# Writes a mask at the end of the reverse half; None: all entries are taken, or it is not known.
+# Emits a mask in the reverse pass; None if all entries are live, or if that is unknown.
 Mask = Callable[[ReverseScope], Value] | None
 _MOST_USES = 8
 
 
-def taken(scope: ReverseScope, value: Value) -> Value | None:
-    """Return a mask of the entries of a value that have a part in the result; None if unknown."""
+def selection_mask(scope: ReverseScope, value: Value) -> Value | None:
+    """Emit the mask of the live entries of a value; None if all are, or if that is unknown."""
     if not isinstance(value.type, Numeric) or not value.type.shape:
         return None
     plan = _mask_of_value(scope.sweep, value)
@@ -91,7 +91,7 @@ def _argument(call: Call, name: str) -> Arg | None:
 
 
 def _mask_of_use(sweep: Sweep, call: Call, value: Value) -> Mask:
-    """Return the mask of the entries that one call takes of a value."""
+    """Return the mask of the entries of a value that are live because of one call."""
     selected = _selected(call, value)
     if selected is not None:
         return selected
@@ -110,7 +110,7 @@ def _mask_of_use(sweep: Sweep, call: Call, value: Value) -> Mask:
 
 
 def _of_written(call: Call, value: Value, after: Mask) -> Mask:
-    """Return which entries of an array are taken that is written into another one."""
+    """Return the mask of an array that is stored into another one."""
     index = call.args[1]
     if after is None or call.args[2] is not value or reads_a_copy(index):
         return None
@@ -121,7 +121,7 @@ def _of_written(call: Call, value: Value, after: Mask) -> Mask:
 
 
 def _selected(call: Call, value: Value) -> Mask:
-    """Return the mask that a call names: as an index, a condition, or ``where=``."""
+    """Return the mask operand of a call: an index, a condition, or ``where=``."""
     row = row_of(call.target)
     where = dict(call.kwargs).get("where")
     if isinstance(where, Value) and _is_mask(where):
@@ -148,7 +148,7 @@ def _selected(call: Call, value: Value) -> Mask:
 
 
 def _axes_behind(value: Value, mask: Value) -> Display | tuple[()] | None:
-    """Return the axes that a mask of the first axes lacks; None if it does not fit."""
+    """Return the trailing axes that a mask lacks; None if the shapes do not match."""
     shape, known = value.type.shape, mask.type.shape  # type: ignore[union-attr]
     if not known or not shape or len(known) > len(shape):
         return None
@@ -170,7 +170,7 @@ def _of_branches(call: Call, value: Value, condition: Arg | None) -> Mask:
 
 
 def _of_choices(call: Call, value: Value, chosen: Arg | None, choices: Arg | None) -> Mask:
-    """Return where one of several arrays is chosen; more entries do no harm."""
+    """Return a mask that includes all entries chosen from one of several arrays."""
     if not isinstance(choices, Display) or not _is_alike(call.result, value):
         return None
     places = [k for k, item in enumerate(choices.items) if item is value]
@@ -188,7 +188,7 @@ def _of_choices(call: Call, value: Value, chosen: Arg | None, choices: Arg | Non
 
 
 def _moved_back(sweep: Sweep, call: Call, value: Value, after: Mask) -> Mask:
-    """Return the mask of a result in the places of an operand, moved by the rule of the call."""
+    """Return the mask of an operand from that of the result, by the rule of the call."""
     rule = rule_of(call.target)
     if rule is None or rule.kind != "linear" or not rule.shipped or rule.function is None:
         return None
@@ -217,7 +217,7 @@ def _holds(call: Call, value: Value) -> int:
 
 
 def _entry_of(call: Call, value: Value, entries: list[Any], rule: Any) -> Any:
-    """Return the part of what a rule returns that belongs to an operand."""
+    """Return the entry for an operand among the results of a rule."""
     for place, arg in arguments(call).items():
         where = rule.entry(place)
         if where is None or value not in values_in(arg):

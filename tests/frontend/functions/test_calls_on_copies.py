@@ -320,11 +320,11 @@ def test_look_at_array_that_is_written_is_refused():
     from srcad import runtime  # noqa: PLC0415 - what generated code calls
 
     with pytest.raises(MutationError, match="has written into"):
-        runtime.look(np.copyto, np.zeros(3), np.ones(3))
+        runtime.call_on_copies(np.copyto, np.zeros(3), np.ones(3))
     with pytest.raises(MutationError, match="has written into"):
-        runtime.look_by_method(np.ones(3), "fill", 2.0)
+        runtime.call_method_on_copies(np.ones(3), "fill", 2.0)
     with pytest.raises(MissingRuleError, match="at compile time"):
-        runtime.look(lambda y: None, np.ones(3))
+        runtime.call_on_copies(lambda y: None, np.ones(3))
 
 
 def test_write_behind_perhaps_view_is_refused():
