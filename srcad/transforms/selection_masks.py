@@ -53,8 +53,11 @@ def _mask_of_uses(sweep: Sweep, value: Value) -> Mask:
     readers = list(dict.fromkeys(sweep.read_by.get(value, ())))
     if value in sweep.handed_on or not 0 < len(readers) <= _MOST_USES:
         return None
+    home = sweep.homes.get(value)
     masks = []
     for call in readers:
+        if sweep.homes.get(call.result) is not home:
+            return None  # another mask in each iteration, or none on the other branch
         if _reads_no_entries(call, value):
             continue
         mask = _mask_of_use(sweep, call, value)
@@ -99,8 +102,8 @@ def _mask_of_use(sweep: Sweep, call: Call, value: Value) -> Mask:
     row = row_of(call.target)
     if is_elementwise(call.target):
         return after if _is_alike(call.result, value) else None
-    loses_some = call.args[0] is value and (sets_places(call.target) or row.selects == "shape")
-    if after is None and not loses_some:
+    sets = sets_places(call.target) and call.args[0] is value
+    if after is None and not (sets or row.selects == "shape" or _selects_by_mask(call)):
         return None
     if sets_places(call.target) and call.args[0] is not value:
         return _of_written(call, value, after)
@@ -117,15 +120,26 @@ def _of_written(call: Call, value: Value, after: Mask) -> Mask:
     part = result_type(operator.getitem, (call.result, index), ())
     if not isinstance(part, Numeric) or not _is_alike(Value(part), value):
         return None
-    return lambda scope: scope.call(operator.getitem, after(scope), index)
+    return lambda scope: scope.call(operator.getitem, _whole(scope, after, call.result), index)
+
+
+def _selects_by_mask(call: Call) -> bool:
+    row = row_of(call.target)
+    chosen = _argument(call, row.selects) if row.selects in row.parameters else None
+    return isinstance(chosen, Value) and _is_mask(chosen)
 
 
 def _selected(call: Call, value: Value) -> Mask:
-    """Return the mask operand of a call: an index, a condition, or ``where=``."""
+    """Return the mask operand of a call if it has the axes of a value; else None.
+
+    It is an index, a condition, or ``where=``.  Others, such as the condition of `np.compress`
+    along an axis, are moved to the entries of the value by the rule of the call.
+    """
     row = row_of(call.target)
     where = dict(call.kwargs).get("where")
     if isinstance(where, Value) and _is_mask(where):
-        return lambda scope: where
+        reduces = not is_elementwise(call.target) and (_rank(where) or 0) <= (_rank(value) or 0)
+        return (lambda scope: where) if reduces or _is_alike(where, value) else None
     if row.selects not in row.parameters:
         return None
     chosen = _argument(call, row.selects)
@@ -135,16 +149,21 @@ def _selected(call: Call, value: Value) -> Mask:
         return _of_choices(call, value, chosen, _argument(call, row.lists[-1]))
     if not isinstance(chosen, Value) or not _is_mask(chosen):
         return None
-    mask, axes = chosen, _axes_behind(value, chosen)
+    if call.target is operator.getitem:
+        return _of_rows(value, chosen)
+    if call.target is np.take or not _is_alike(value, chosen):
+        return None  # `take` reads flags as the positions 0 and 1
+    if call.target is np.delete:
+        return lambda scope: scope.call(np.logical_not, chosen)
+    return lambda scope: chosen
+
+
+def _of_rows(value: Value, mask: Value) -> Mask:
+    """Return the mask of an array that is indexed by a mask of its first axes."""
+    axes = _axes_behind(value, mask)
     if axes is None:
         return None
-    leaves_out = row.selects == "obj"
-
-    def write(scope: ReverseScope) -> Value:
-        found = scope.call(np.logical_not, mask) if leaves_out else mask
-        return found if not axes else scope.call(np.expand_dims, found, axes)
-
-    return write
+    return lambda scope: scope.call(np.expand_dims, mask, axes) if axes else mask
 
 
 def _axes_behind(value: Value, mask: Value) -> Display | tuple[()] | None:
@@ -200,7 +219,7 @@ def _moved_back(sweep: Sweep, call: Call, value: Value, after: Mask) -> Mask:
         if after is None:
             flags: Value = scope.call(np.ones, scope.call(np.shape, call.result))
         else:
-            flags = scope.call(np.astype, after(scope), Const(np.float64))
+            flags = scope.call(np.astype, _whole(scope, after, call.result), Const(np.float64))
         kwargs = dict(call.kwargs)
         found = sweep.inline(scope.builder, function, [flags, *call.args], kwargs)
         entries = [found] if rule.single else list(found)
@@ -208,6 +227,14 @@ def _moved_back(sweep: Sweep, call: Call, value: Value, after: Mask) -> Mask:
         return scope.call(np.not_equal, entry, Const(0.0))
 
     return write
+
+
+def _whole(scope: ReverseScope, mask: Callable[[ReverseScope], Value], like: Value) -> Value:
+    """Emit a mask in the shape of an array, along axes of which it may be broadcast."""
+    found = mask(scope)
+    if _is_alike(found, like):
+        return found
+    return scope.call(np.broadcast_to, found, scope.call(np.shape, like))
 
 
 def _holds(call: Call, value: Value) -> int:
@@ -230,6 +257,11 @@ def _entry_of(call: Call, value: Value, entries: list[Any], rule: Any) -> Any:
             return items[[item is value for item in arg.items].index(True)]
         return entry
     raise AssertionError(call.target)
+
+
+def _rank(value: Value) -> int | None:
+    shape = getattr(value.type, "shape", None)
+    return None if shape is None else len(shape)
 
 
 def _is_mask(value: Value) -> bool:

@@ -103,3 +103,89 @@ def test_no_mask_is_written_for_regular_functions():
     g(X)
 
     assert "np.where" not in g.source
+
+
+# All entries are regular here: a mask of too few would put a wrong number for one of them.
+SQUARE = np.array([[4.0, 9.0], [16.0, 25.0]])
+FIRST = np.array([True, False])
+
+
+def in_a_loop(x):
+    y = np.sqrt(x[0])
+    s = 0.0
+    for k in range(3):
+        s = s + np.sum(y[x[0] > 2.0 + 3 * k]) * (k + 1)
+    return s
+
+
+def within_an_iteration(x):
+    s = 0.0
+    for k in range(2):
+        y = np.sqrt(x[k])
+        s = s + np.sum(y[x[k] > 10 * k + 5]) * (k + 1)
+    return s
+
+
+def in_branches(x):
+    y = np.sqrt(x[0])
+    if x[0, 0] > 1.0:
+        return np.sum(y[x[0] > 5.0])
+    return np.sum(y[x[0] < 5.0])
+
+
+def part_of_a_larger_array(x):
+    larger = np.zeros((3, 2))
+    larger[1:] = np.sqrt(x)
+    return np.sum(larger[np.array([True, True, False])]) + np.sum(larger, where=FIRST)
+
+
+def several_stores(x):
+    y = np.sqrt(x)
+    y[0] = 0.0
+    y[FIRST, 1] = x[1, 1]
+    return np.sum(y * y)
+
+
+def product_into_a_masked_place(x):
+    place = np.zeros((2, 2))
+    np.multiply(np.sqrt(x[0]), x, where=x > 5.0, out=place)
+    return np.sum(place * x)
+
+
+USES = {
+    "compress columns": lambda x: np.sum(np.compress(FIRST, np.sqrt(x), axis=1)),
+    "delete columns": lambda x: np.sum(np.delete(np.sqrt(x), x[0] > 5.0, axis=1)),
+    "extract of fewer": lambda x: np.sum(np.extract(x[0] > 5.0, np.sqrt(x))),
+    "compress by method": lambda x: np.sum(np.sqrt(x).compress(x[0] > 5.0, axis=-1)),
+    "loop": in_a_loop,
+    "branches": in_branches,
+    "compress all": lambda x: np.sum(np.compress(FIRST, np.sqrt(x))),
+    "delete rows": lambda x: np.sum(np.delete(np.sqrt(x), x[0] > 5.0, axis=0)),
+    "extract of a column": lambda x: np.sum(np.extract(np.array([[True], [False]]), np.sqrt(x))),
+    "rows": lambda x: np.sum(np.sqrt(x)[x[:, 0] > 5.0]),
+    "columns": lambda x: np.sum(np.sqrt(x)[:, x[0] > 5.0]),
+    "rows of a transpose": lambda x: np.sum(np.sqrt(x).T[x[0] > 5.0]),
+    "where of columns": lambda x: np.sum(np.sqrt(x).reshape(4).reshape(2, 2).T, where=FIRST),
+    "where of rows": lambda x: np.sum(np.sqrt(x), where=np.array([[True], [False]])),
+    "joined rows": lambda x: np.sum(np.concatenate([np.sqrt(x), x])[np.append(FIRST, FIRST)]),
+    "stacked": lambda x: np.sum(np.stack([np.sqrt(x[0]), np.log(x[1])]), where=FIRST),
+    "broadcast rows": lambda x: np.sum(np.broadcast_to(np.sqrt(x[0]), (2, 2))[FIRST]),
+    "where of a column": lambda x: np.sum(np.where((x[0] > 5.0)[:, None], np.sqrt(x), 0.0)),
+    "select": lambda x: np.sum(np.select([x[0] > 5.0, x > 20.0], [np.sqrt(x), np.log(x)])),
+    "choose": lambda x: np.sum(np.choose(x[0] > 5.0, [np.sqrt(x), np.log(x)])),
+    "rolled": lambda x: np.sum(np.roll(np.sqrt(x), 1, axis=0)[FIRST]),
+    "triangle": lambda x: np.sum(np.triu(np.sqrt(x))) + np.sum(np.tril(np.sqrt(x[0]))),
+    "once whole": lambda x: np.sum(np.sqrt(x)[x > 5.0]) + np.sum(np.sqrt(x)[0]),
+    "within an iteration": within_an_iteration,
+    "comprehension": lambda x: sum([np.sum(np.sqrt(row)[row > 5.0]) for row in x]),
+    "part of a larger array": part_of_a_larger_array,
+    "several stores": several_stores,
+    "product into a masked place": product_into_a_masked_place,
+}
+
+
+@pytest.mark.parametrize("name", some(USES, 6))
+def test_selected_entries_keep_their_derivatives(name):
+    f = USES[name]
+
+    np.testing.assert_allclose(srcad.grad(f)(SQUARE), difference(f, (SQUARE,), h=1e-4), rtol=1e-6)
