@@ -213,20 +213,46 @@ def _moved_back(sweep: Sweep, call: Call, value: Value, after: Mask) -> Mask:
         return None
     if _holds(call, value) != 1:
         return None
-    function = rule.function
+    if sets_places(call.target) and call.args[0] is value:
+        return lambda scope: _without_places(scope, call, after)
+    if call.target is operator.getitem and after is not None:
+        return lambda scope: _at_places(scope, call, value, _whole(scope, after, call.result))
+    function, permutes = rule.function, rule.memory in ("view", "view or copy")
 
     def write(scope: ReverseScope) -> Value:
         if after is None:
             flags: Value = scope.call(np.ones, scope.call(np.shape, call.result))
         else:
-            flags = scope.call(np.astype, _whole(scope, after, call.result), Const(np.float64))
-        kwargs = dict(call.kwargs)
-        found = sweep.inline(scope.builder, function, [flags, *call.args], kwargs)
+            flags = _whole(scope, after, call.result)
+            flags = flags if permutes else scope.call(np.astype, flags, Const(np.float64))
+        found = sweep.inline(scope.builder, function, [flags, *call.args], dict(call.kwargs))
         entries = [found] if rule.single else list(found)
         entry = _entry_of(call, value, entries, rule)
-        return scope.call(np.not_equal, entry, Const(0.0))
+        is_flags = permutes and after is not None
+        return entry if is_flags else scope.call(np.not_equal, entry, Const(0.0))
 
     return write
+
+
+def _without_places(scope: ReverseScope, call: Call, after: Mask) -> Value:
+    """Emit the mask of an array before a store: False where it is overwritten."""
+    array, index = call.args[:2]
+    if after is None:
+        whole = scope.call(np.ones, scope.call(np.shape, array), dtype=Const(bool))
+    else:
+        whole = _whole(scope, after, call.result)
+    return scope.updated(whole, index, Const(False))
+
+
+def _at_places(scope: ReverseScope, call: Call, value: Value, flags: Value) -> Value:
+    """Emit the mask of an array of which a call reads some places."""
+    index, shape = call.args[1], scope.call(np.shape, value)
+    if not reads_a_copy(index):
+        nothing = scope.call(np.zeros, shape, dtype=Const(bool))
+        return scope.updated(nothing, index, flags)
+    numbers = scope.call(np.astype, flags, Const(np.float64))
+    found = scope.add_at(scope.call(np.zeros, shape), index, numbers, repeated=True)
+    return scope.call(np.not_equal, found, Const(0.0))
 
 
 def _whole(scope: ReverseScope, mask: Callable[[ReverseScope], Value], like: Value) -> Value:

@@ -139,6 +139,13 @@ def part_of_a_larger_array(x):
     return np.sum(larger[np.array([True, True, False])]) + np.sum(larger, where=FIRST)
 
 
+def stored_in_a_larger_array(x):
+    larger = np.zeros((3, 2))
+    root = np.sqrt(x)
+    larger[1:] = root
+    return np.sum(larger[np.array([True, True, False])]) + np.sum(root[1])
+
+
 def several_stores(x):
     y = np.sqrt(x)
     y[0] = 0.0
@@ -179,6 +186,7 @@ USES = {
     "within an iteration": within_an_iteration,
     "comprehension": lambda x: sum([np.sum(np.sqrt(row)[row > 5.0]) for row in x]),
     "part of a larger array": part_of_a_larger_array,
+    "stored in a larger array": stored_in_a_larger_array,
     "several stores": several_stores,
     "product into a masked place": product_into_a_masked_place,
 }
