@@ -40,7 +40,7 @@ from srcad.transforms.refusals import (
     settle_branches,
     unwritten,
 )
-from srcad.transforms.still import factor_that_moves, stays_still
+from srcad.transforms.still import stays_still, unless_still
 from srcad.transforms.structure import ADJOINTS, undo_getitem
 from srcad.transforms.sweep import Inline, Path, is_for_complex, type_at
 from srcad.types.numeric import Numeric
@@ -276,8 +276,7 @@ def _undo_elementwise(scope: ReverseScope, op: Call, rule: Rule, y_bar: Atom) ->
         if bar is not None:
             if factor is partial:
                 bar = zero_at_limit(scope, op, place, y_bar, partial, bar)
-            test = factor_that_moves(scope, op, place)
-            bar = bar if test is None else scope.call(runtime.zero_if_still, bar, test)
+            bar = unless_still(scope, op, place, y_bar, bar)
             is_guarded = operands is not given
             bar = zeros_stay(scope, op, y_bar, partial, bar, is_guarded=is_guarded)
             bar = record_mask(scope, y_bar, partial, bar)

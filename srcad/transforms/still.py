@@ -85,7 +85,24 @@ def zero_at_root(scope: ReverseScope, op: Call, dot: Atom, term: Atom) -> Atom:
     test = scope.sweep.still.get(dot) if isinstance(dot, Value) else None
     if test is None or not _is_root(op):
         return term
-    return scope.call(zero_if_still, term, test)
+    return scope.call(zero_if_still, term, _or_nan(scope, test, op.result))
+
+
+def unless_still(scope: ReverseScope, op: Call, place: int | str, y_bar: Atom, bar: Value) -> Value:
+    """Return the cotangent of a factor, 0 where the other one is 0 and does not move."""
+    test = factor_that_moves(scope, op, place)
+    return bar if test is None else scope.call(zero_if_still, bar, _or_nan(scope, test, y_bar))
+
+
+def _or_nan(scope: ReverseScope, test: Value, value: Atom) -> Value:
+    """Return a test that is also True where a value is nan: the root has no derivative there.
+
+    Its operand is nan then, as ``m * p`` is where ``m`` is 0 and ``p`` is inf; at a root of 0 the
+    cotangent of the operand is inf.
+    """
+    if not isinstance(value, Value):
+        return test
+    return scope.call(np.logical_or, test, scope.call(np.isnan, value))
 
 
 def stays_still(sweep: Sweep, test: Arg) -> bool:

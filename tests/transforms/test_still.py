@@ -99,3 +99,26 @@ def test_product_without_root_has_no_test():
     gradient(np.ones(3))
 
     assert "zero_if_still" not in gradient.source
+
+
+AT_NAN = {
+    "factor": lambda p, m: np.sqrt(m * p),
+    "factor behind": lambda p, m: np.sqrt(m * 2.0 * p),
+    "further factor": lambda p, m: np.sqrt(m * 2.0 * (1.0 / p) * p),
+    "divisor": lambda p, m: np.sqrt(m * p / (p - p)),
+    "power": lambda p, m: (m * p) ** 0.25,
+    "chosen factor": lambda p, m: np.sqrt(max(0.0, m * 2.0 - 1.0) * p),
+    "second order": lambda p, m: srcad.grad(lambda p: (m * p) ** 1.5)(p),
+}
+
+
+@pytest.mark.parametrize("point", [np.inf, np.nan])
+@pytest.mark.parametrize("name", AT_NAN)
+def test_no_derivative_where_the_value_is_nan(name, point):
+    f = AT_NAN[name]
+
+    value, gradient = srcad.value_and_grad(f)(point, 0.0)
+
+    assert np.isnan(value)
+    assert np.isnan(gradient)
+    assert np.isnan(srcad.jvp(f, (point, 0.0), (1.0, None))[1])
