@@ -18,12 +18,14 @@ from srcad.frontend.operations import array_stores
 from srcad.frontend.prelude import builtins
 from srcad.frontend.store.memory_effects import flat
 from srcad.frontend.store.origins import may_be_array, origin
+from srcad.ir.argument_types import types_in
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts
 from srcad.ir.memory import reads_a_copy
 from srcad.rules.indexing import along
 from srcad.rules.registry import qualified_name
 from srcad.types.numeric import Numeric, same_dtype
+from srcad.types.structures import ListOf, Type
 
 NOTHING = Constant(None)
 # Ufuncs that round correctly, wherever their operands lie.
@@ -144,8 +146,34 @@ def put(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     array = target_array(state, args[0], "np.put")
     if kwargs or len(args) != 3:
         refuse_write_form(state, "np.put", "only in its plain form")
-    array_stores.store(state, flat(state, array), state.arg(args[1]), args[2])
+    places = positions(state, args[1])
+    array_stores.store(state, flat(state, array), state.arg(places), args[2])
     return NOTHING
+
+
+@means(np.take)
+def take(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``np.take(a, indices)`` of flags: they are the positions 0 and 1."""
+    given = {**dict(zip(("a", "indices"), args, strict=False)), **kwargs}
+    indices = given.get("indices")
+    if indices is None or (places := positions(state, indices)) is indices:
+        return None
+    array, options = given.pop("a"), {k: v for k, v in given.items() if k != "indices"}
+    return state.emit(np.take, array, places, *args[2:], kwargs=options)
+
+
+def positions(state: Machine, indices: AbstractValue) -> AbstractValue:
+    """Return flags as the integers that ``np.take`` and ``np.put`` read them as."""
+    types = [_of_items(type_) for type_ in types_in(state.arg(indices))]
+    if not types or not all(isinstance(type_, Numeric) and type_.kind == "b" for type_ in types):
+        return indices
+    return state.emit(np.asarray, indices, Constant(int))
+
+
+def _of_items(type_: Type) -> Type:
+    while isinstance(type_, ListOf):
+        type_ = type_.item
+    return type_
 
 
 @means(np.put_along_axis)

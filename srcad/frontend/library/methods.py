@@ -56,7 +56,6 @@ SAME_SIGNATURE = {
         "repeat",
         "squeeze",
         "swapaxes",
-        "take",
         "dot",
         "round",
         "nonzero",
@@ -125,6 +124,13 @@ def _compress(
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     condition = given.pop("condition")
     return apply(state, Constant(np.compress), (condition, receiver), given)
+
+
+def _take(
+    state: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    """``x.take(indices)`` is ``np.take(x, indices)``, also of flags."""
+    return apply(state, Constant(np.take), (receiver, *args), kwargs)
 
 
 def _shape_arguments(args: tuple[AbstractValue, ...]) -> AbstractValue:
@@ -267,6 +273,7 @@ ARRAY: dict[str, Method] = {
     "conjugate": _conj,
     "clip": _clip,
     "compress": _compress,
+    "take": _take,
     "reshape": _reshape,
     "transpose": _transpose,
     "astype": _astype,
