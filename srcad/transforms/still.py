@@ -88,7 +88,7 @@ def zero_at_root(scope: ReverseScope, op: Call, dot: Atom, term: Atom) -> Atom:
     return scope.call(zero_if_still, term, _or_nan(scope, test, op.result))
 
 
-def unless_still(scope: ReverseScope, op: Call, place: int | str, y_bar: Atom, bar: Value) -> Value:
+def unless_still(scope: ReverseScope, op: Call, place: int | str, y_bar: Atom, bar: Atom) -> Atom:
     """Return the cotangent of a factor, 0 where the other one is 0 and does not move."""
     test = factor_that_moves(scope, op, place)
     return bar if test is None else scope.call(zero_if_still, bar, _or_nan(scope, test, y_bar))
