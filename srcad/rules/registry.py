@@ -172,19 +172,15 @@ def _read_files(target: Any = None) -> None:
     if needed is not None:
         with suppress(ImportError), importing:
             importlib.import_module(needed)
+    # A ufunc does not name its module, so it may belong to any library.
+    any_library = target is None or isinstance(target, np.ufunc)
+    own = "" if any_library else module_of(target).partition(".")[0]
     for file, library in list(_files.items()):
-        wanted = target is None or library == needed or _may_be_of(target, library)
-        if library in sys.modules and wanted:
+        wanted = any_library or library == needed or library.partition(".")[0] == own
+        if wanted and library in sys.modules:
             with importing:
                 importlib.import_module(file)
             _files.pop(file, None)
-
-
-def _may_be_of(target: Any, library: str) -> bool:
-    """Return True if a function may belong to a library: a ufunc does not name its module."""
-    return isinstance(target, np.ufunc) or (
-        module_of(target).partition(".")[0] == library.partition(".")[0]
-    )
 
 
 def unruled() -> tuple[Any, ...]:

@@ -118,14 +118,16 @@ def _address(target: Any) -> tuple[list[str], str]:
     if holder is not None:
         imported, spelled = _address(holder)
         return imported, dotted(f"{spelled}.{name}")
+    library = module.partition(".")[0].lstrip("_")
     homes = [
         path
         for path, loaded in list(sys.modules.items())
-        if is_name(path.replace(".", "_"))
+        if path.startswith(library)
+        and getattr(loaded, "__dict__", {}).get(name) is target
+        and (not library or path.partition(".")[0] == library)
+        and is_name(path.replace(".", "_"))
         and not path.startswith("_")
         and "._" not in path
-        and (not module or path.partition(".")[0] == module.partition(".")[0].lstrip("_"))
-        and getattr(loaded, "__dict__", {}).get(name) is target
     ]
     if not homes:
         return [], dotted(_name_in_class(target))

@@ -21,7 +21,9 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import os
+from collections.abc import Callable
 from dataclasses import MISSING, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 __all__ = ["changed", "dataclass", "field", "is_record", "once", "record_fields", "replace"]
@@ -175,22 +177,31 @@ def _parameters(cls: Any) -> tuple[tuple[str, ...], bool]:
     return found
 
 
-def _compared(record: Any) -> tuple[Any, ...]:
-    cls = type(record)
-    names = cls.__dict__.get("_names_compared")
-    if names is None:
-        names = cls._names_compared = tuple(f.name for f in dataclasses.fields(cls) if f.compare)
-    return tuple([getattr(record, name) for name in names])
+def _getter(cls: Any) -> Callable[[Any], Any]:
+    """Return the function that reads the fields that are compared, at once."""
+    found: Callable[[Any], Any] | None = cls.__dict__.get("_read_compared")
+    if found is None:
+        names = [f.name for f in dataclasses.fields(cls) if f.compare]
+        found = cls._read_compared = attrgetter(*names) if names else _no_fields
+    return found
+
+
+def _no_fields(record: Any) -> tuple[()]:
+    return ()
 
 
 def _eq(self: Any, other: object) -> Any:
     if self is other:
         return True
-    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
+    cls = type(self)
+    if type(other) is not cls:
+        return NotImplemented
+    read = _getter(cls)
+    return read(self) == read(other)
 
 
 def _hash(self: Any) -> int:
-    return hash(_compared(self))
+    return hash(_getter(type(self))(self))
 
 
 def _repr(self: Any) -> str:

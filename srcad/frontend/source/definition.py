@@ -250,12 +250,20 @@ def _top_level(
     tree = parse(text)
     if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
         return None
-    modules = {n for n in code.co_names if isinstance(space.get(n), ModuleType)}
-    names = sorted(n for n in modules - called_as_methods(code) if n.isidentifier())
-    compiled = compiled_below_imports(tree.body, names, code.co_filename, flags)
-    if compiled is None or not is_among(code, compiled.co_consts):
-        return None
-    return Source(tree.body[0], code.co_filename, lines)
+    modules = {
+        n for n in code.co_names if isinstance(space.get(n), ModuleType) and n.isidentifier()
+    }
+    if _is_compiled_from(tree.body, modules, code, flags) or _is_compiled_from(
+        tree.body, modules - called_as_methods(code), code, flags
+    ):
+        return Source(tree.body[0], code.co_filename, lines)
+    return None
+
+
+def _is_compiled_from(body: list[ast.stmt], names: set[str], code: CodeType, flags: int) -> bool:
+    """Return True if a definition below the imports of these names compiles to the code."""
+    compiled = compiled_below_imports(body, sorted(names), code.co_filename, flags)
+    return compiled is not None and is_among(code, compiled.co_consts)
 
 
 def _exact(code: CodeType, lines: list[str], flags: int, rewritten: bool) -> Source | None:

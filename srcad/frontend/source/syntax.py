@@ -35,13 +35,19 @@ def nodes_of(node: ast.AST) -> tuple[ast.AST, ...]:
     """Return a node with all nodes inside, in the order of `ast.walk`, at a quarter of its cost."""
     found = [node]
     for inner in found:
-        for name in inner._fields:
-            child = getattr(inner, name, None)
-            if isinstance(child, ast.AST):
-                found.append(child)
-            elif type(child) is list:
-                found += [part for part in child if isinstance(part, ast.AST)]
+        found += _children(inner)
     return tuple(found)
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    found: list[ast.AST] = []
+    for name in node._fields:
+        child = getattr(node, name, None)
+        if isinstance(child, ast.AST):
+            found.append(child)
+        elif type(child) is list:
+            found += [part for part in child if isinstance(part, ast.AST)]
+    return found
 
 
 _HIDING = frozenset({ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef})
@@ -51,12 +57,12 @@ _HIDING = frozenset({ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.Clas
 def own_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
     """Return the nodes of a function's body that are not inside another function."""
     found: list[ast.AST] = []
-    stack: list[ast.AST] = list(ast.iter_child_nodes(node))
+    stack = _children(node)
     while stack:
         inner = stack.pop()
         found.append(inner)
         if type(inner) not in _HIDING:
-            stack.extend(ast.iter_child_nodes(inner))
+            stack += _children(inner)
     return tuple(found)
 
 
