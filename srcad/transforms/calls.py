@@ -13,13 +13,13 @@ from srcad.analysis.arguments import arguments, differentiable_arguments, rule_o
 from srcad.errors import MissingRuleError, SrcadError, UnsupportedSyntaxError, UnsupportedTypeError
 from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Routine, Value, conjugate, walk
-from srcad.ir.inference.builder import Builder, atom_type
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Routine, Value, conjugate, walk
+from srcad.ir.inference.builder import atom_type
 from srcad.rules.gaps import VALUES
 from srcad.rules.linalg import OF_FIXED
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import AlwaysRaisesError, Rule
-from srcad.startup.records import dataclass, replace
+from srcad.startup.records import replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.denominators import bounded_partial, zero_at_limit
 from srcad.transforms.entries import Check, entries_of, part_of_rest
@@ -40,106 +40,13 @@ from srcad.transforms.refusals import (
     settle_branches,
     unwritten,
 )
+from srcad.transforms.rule_templates import write_rule
 from srcad.transforms.still import stays_still, unless_still
 from srcad.transforms.structure import ADJOINTS, undo_getitem
-from srcad.transforms.sweep import Inline, Path, is_for_complex, type_at
+from srcad.transforms.sweep import Path, type_at
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one, same
 from srcad.types.structures import OPAQUE, ListOf, TupleOf, Type
-
-# Memoization of rules: the calls of the first use are the template of the next.
-#
-# What an elementwise rule writes depends only on the kinds of its operands, on its constants, and
-# on whether numbers of unknown dtype may be complex, so the calls of its first use serve as a
-# template for the next. Only shipped rules: they do not change.
-
-_MOST = 1024
-
-
-@dataclass(frozen=True, eq=False)
-class _Template:
-    """The calls that a rule wrote for some operands, and its result."""
-
-    operands: tuple[Value, ...]
-    calls: tuple[Call, ...]
-    results: Any
-
-
-_templates: dict[Any, _Template] = {}
-
-
-def write_rule(
-    inline: Inline, builder: Builder, rule: Rule, args: list[Arg], keywords: dict[str, Arg]
-) -> Any:
-    """Write the formula of an elementwise rule; return its result."""
-    assert rule.function is not None
-    key = _key(rule, args, keywords)
-    if key is None:
-        return inline(builder, rule.function, args, keywords)
-    key = (is_for_complex(inline), *key)
-    given = tuple(a for a in (*args, *keywords.values()) if isinstance(a, Value))
-    known = _templates.get(key)
-    if known is not None:
-        return _replayed(known, builder, given)
-    start = len(builder.ops)
-    found = inline(builder, rule.function, args, keywords)
-    written = builder.ops[start:]
-    if len(_templates) < _MOST and _is_plain(written, given):
-        calls = tuple(op for op in written if isinstance(op, Call))
-        _templates[key] = _Template(given, calls, found)
-    return found
-
-
-def _key(rule: Rule, args: list[Arg], keywords: dict[str, Arg]) -> Any:
-    if not rule.shipped or rule.kind != "derivative":
-        return None
-    kinds = [_kind(arg) for arg in (*args, *keywords.values())]
-    if any(kind is None for kind in kinds):
-        return None
-    values = [a for a in (*args, *keywords.values()) if isinstance(a, Value)]
-    same = tuple(values.index(v) for v in values)
-    return (rule.function, *kinds, *keywords, same)
-
-
-def _kind(arg: Arg) -> Any:
-    if isinstance(arg, Const):
-        return arg if type(arg.value) in (int, float, bool, type(None)) else None
-    if isinstance(arg, Display) or not isinstance(arg.type, Numeric):
-        return None
-    rank = None if arg.type.shape is None else len(arg.type.shape)
-    return (arg.type.dtype_key, arg.type.form, rank)
-
-
-def _is_plain(ops: list[Op], given: tuple[Value, ...]) -> bool:
-    """Return True if ops are calls that name nothing but the operands and each other."""
-    known = set(given)
-    for op in ops:
-        if not isinstance(op, Call) or op.effect or not known.issuperset(op.operands):
-            return False
-        known.add(op.result)
-    return True
-
-
-def _replayed(template: _Template, builder: Builder, given: tuple[Value, ...]) -> Any:
-    names: dict[Value, Atom] = dict(zip(template.operands, given, strict=True))
-    for call in template.calls:
-        args = [_renamed(a, names) for a in call.args]
-        kwargs = [(k, _renamed(a, names)) for k, a in call.kwargs]
-        names[call.result] = builder.call(call.target, *args, kwargs=kwargs)
-    return _structure(template.results, names)
-
-
-def _renamed(arg: Arg, names: dict[Value, Atom]) -> Arg:
-    if isinstance(arg, Display):
-        return Display(arg.kind, tuple(_renamed(a, names) for a in arg.items))
-    return names.get(arg, arg) if isinstance(arg, Value) else arg
-
-
-def _structure(found: Any, names: dict[Value, Atom]) -> Any:
-    if isinstance(found, tuple | list):
-        return tuple(_structure(one, names) for one in found)
-    return _renamed(found, names) if isinstance(found, Value | Const | Display) else found
-
 
 _FLOAT64 = Const(np.float64)
 

@@ -93,6 +93,8 @@ class Extent:
 
 
 def _combined(a: Extent, b: Extent, sign: int) -> Extent:
+    if not b.terms:
+        return Extent(a.terms, a.constant + sign * b.constant) if b.constant else a
     terms: dict[Symbol, int] = dict(a.terms)
     for symbol, k in b.terms:
         terms[symbol] = terms.get(symbol, 0) + sign * k
@@ -168,8 +170,17 @@ class ShapeEnvironment:
             self.assumptions.append(entry)
 
 
+_examples_asked = [0]
+
+
+def count_of_examples() -> int:
+    """Return how often the lengths of an example, or bounds, have been asked for so far."""
+    return _examples_asked[0]
+
+
 def _examples(extent: Extent) -> tuple[int, ...] | None:
     """Return the extent's value in the example (one per list item), or None if it has none."""
+    _examples_asked[0] += 1
     width = 1
     for symbol, _ in extent.terms:
         if symbol.example is None:
@@ -282,7 +293,7 @@ def at_least(extent: Extent, bound: int) -> bool | None:
     if any(isinstance(symbol, IndexSymbol) for symbol, _ in extent.terms):
         lowest = _lowest(extent)
         return (lowest is not None and at_least(lowest, bound)) or None
-    if extent.constant >= bound and all(k > 0 and _is_length(s) for s, k in extent.terms):
+    if extent.constant >= bound and all(k > 0 and is_length(s) for s, k in extent.terms):
         return True
     values, environment = _examples(extent), _environment_of(extent)
     if values is None or environment is None or any(v < bound for v in values):
@@ -301,6 +312,7 @@ def _lowest(extent: Extent) -> Extent | None:
 
     The index of the innermost loop is replaced first: its bounds may name those around it.
     """
+    _examples_asked[0] += 1
     while True:
         extent = resolved(extent)
         indices = [(s, k) for s, k in extent.terms if isinstance(s, IndexSymbol)]
@@ -313,7 +325,7 @@ def _lowest(extent: Extent) -> Extent | None:
         extent = extent + (end - symbol_extent(symbol)).scaled(k)
 
 
-def _is_length(symbol: Symbol) -> bool:
+def is_length(symbol: Symbol) -> bool:
     """Return True if a symbol stands for a length, which is never negative."""
     source = symbol.source
     return source is None or (isinstance(source, tuple) and source[-1][0] == "shape")
