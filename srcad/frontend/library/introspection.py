@@ -30,6 +30,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.fields import class_path, has_written
 from srcad.frontend.operations.members import is_own, member
+from srcad.frontend.source.syntax import are_locals_unread
 from srcad.frontend.store.lookup import below, is_stable, note_attribute, value_of_object
 from srcad.frontend.store.runtime_keys import class_of_record
 from srcad.ir.core import Value
@@ -141,10 +142,43 @@ def type_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return Constant(found, path)
 
 
+@means(vars)
+def vars_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``vars(x)`` is ``x.__dict__``; without argument it is ``locals()``."""
+    return read_attribute(state, args[0], "__dict__") if args else looks_inside(state, args, kwargs)
+
+
+@means(inspect.signature)
+def signature(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``inspect.signature(f)`` of a function or class outside, also of a bound method."""
+    function = args[0].function if args and isinstance(args[0], BoundValue) else args[0]
+    if len(args) != 1 or kwargs or not isinstance(function, Constant):
+        return None
+    described = function.value
+    if isinstance(args[0], BoundValue):
+        if args[0].kwargs or not isinstance(described, types.FunctionType):
+            return None
+        if len(args[0].args) != 1:
+            return None
+        described = described.__get__(object())  # its first parameter is left out
+    state.guard(function.path, "is", function.value)
+    try:
+        return Constant(inspect.signature(described))
+    except (TypeError, ValueError) as error:
+        return raises(state, type(error), str(error))
+
+
+@means(locals)
+def locals_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``locals()`` that is not read, as debuggers leave it behind."""
+    node = state.frame.node
+    if node is None or not are_locals_unread(node):
+        return looks_inside(state, args, kwargs)
+    return Constant(None)
+
+
 @means(
-    locals,
     globals,
-    vars,
     eval,
     exec,
     compile,
