@@ -14,6 +14,7 @@ from srcad.frontend.domain.predicates import has_user_protocol
 from srcad.frontend.domain.structure import mutable_parts, rebuilt
 from srcad.frontend.domain.values import (
     AbstractValue,
+    BoundValue,
     Constant,
     DictValue,
     Holder,
@@ -60,6 +61,21 @@ def set_frozen(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | No
         return None
     name = attribute_name(state, args[1])
     set_attribute(state, args[0], name, args[2], frozen=False)
+    return Constant(None)
+
+
+@means(object.__setattr__.__get__)
+def bound_set_frozen(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``object.__setattr__.__get__(self)``, as classes of attrs have it in ``__init__``."""
+    return BoundValue(Constant(object.__setattr__), args[:1]) if args else None
+
+
+@means(object.__delattr__)
+def delete_frozen(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``object.__delattr__(self, name)``."""
+    if not isinstance(args[0], RecordValue):
+        return None
+    delete_attribute(state, args[0], attribute_name(state, args[1]), frozen=False)
     return Constant(None)
 
 
