@@ -57,7 +57,8 @@ def write(
     may be longer or shorter now.
     """
     if isinstance(old, AttributesValue) and isinstance(new, DictValue):
-        old, new = old.of, _with_attributes(state, old.of, new)
+        record = old.of
+        old, new = record, _with_attributes(state, record, new)
     if resizes:
         state.objects.resized.append(old)
     check_container_owner(state, old)
