@@ -151,6 +151,13 @@ def set_attribute(
     state: Machine, box: AbstractValue, name: str, value: AbstractValue, *, frozen: bool = True
 ) -> None:
     """``box.name = value``; not `frozen`: past what the class says of it."""
+    if name in ("__dict__", "__class__"):
+        state.refuse(
+            errors.MutationError,
+            f"cannot set the {name!r} of an object",
+            why="its class says what it is, and its attributes are written one by one.",
+            help=("write into the dict it has:  vars(x).update(...)", "or make another object"),
+        )
     if isinstance(box, Constant):
         _set_outside(state, box, name, value, frozen=frozen)
         return

@@ -14,6 +14,7 @@ from srcad.frontend.domain.predicates import has_user_protocol
 from srcad.frontend.domain.structure import mutable_parts, rebuilt
 from srcad.frontend.domain.values import (
     AbstractValue,
+    AttributesValue,
     BoundValue,
     Constant,
     DictValue,
@@ -197,7 +198,8 @@ def deep(
 ) -> AbstractValue:
     """Return a deep copy; two references to one object stay that."""
     done = {} if done is None else done
-    if id(box) not in done:
+    key = -id(box.of) if isinstance(box, AttributesValue) else id(box)  # one dict per object
+    if key not in done:
         own = _own_copy(state, box, "__deepcopy__", DictValue((), ()))
         if own is not None:
             made = own
@@ -205,8 +207,8 @@ def deep(
             made = rebuilt(box, tuple(deep(state, part, done) for part in box.items))
         else:
             made = _copied_value(state, box)
-        done[id(box)] = (box, made)
-    return done[id(box)][1]
+        done[key] = (box, made)
+    return done[key][1]
 
 
 def _own_copy(

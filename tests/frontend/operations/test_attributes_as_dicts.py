@@ -103,6 +103,14 @@ def dict_read_in_a_function(t):
     return read()
 
 
+def same_dict(t):
+    kernel = Kernel(t)
+    attributes = vars(kernel)
+    both = copy.deepcopy([attributes, vars(kernel)])
+    both[0]["width"] = t**2
+    return both[1]["width"] * (attributes is vars(kernel)) + (attributes is vars(Kernel(t)))
+
+
 # ------------------------------------------------------------------ keywords by the signature
 def clone(estimator):
     names = inspect.signature(estimator.__class__.__init__).parameters
@@ -182,7 +190,7 @@ def shown_names(t):
 PROGRAMS = [
     updated_keywords, updated_copy, merged, as_namespace, as_data_class, weighted,
     from_one_made_here, dict_follows_object, object_follows_dict, copy_does_not_follow,
-    two_dicts_are_one, dict_read_in_a_function, cloned_outside, cloned_inside,
+    two_dicts_are_one, dict_read_in_a_function, same_dict, cloned_outside, cloned_inside,
     cloned_with_parts, selected_keywords, default_values, without_self, unread_names, shown_names,
 ]  # fmt: skip
 
@@ -259,6 +267,23 @@ class Shown:
         return 2.0 * self.single
 
 
+def with_another_dict(t):
+    kernel = Kernel(t)
+    kernel.__dict__ = {"width": t**2, "height": 2.0}
+    return kernel.width
+
+
+def with_another_class(t):
+    kernel = Kernel(t)
+    kernel.__class__ = Estimator
+    return kernel.width * (type(kernel) is Estimator)
+
+
+def with_another_dict_outside(t):
+    PROTOTYPE.__dict__ = {"width": t**2, "height": 2.0}
+    return PROTOTYPE.width
+
+
 def read_names(t):
     squared = t * t
     return locals()["squared"] * t
@@ -275,9 +300,16 @@ def names_read_by_another_function(t):
 
 @pytest.mark.parametrize(
     ("function", "rest"),
-    [(carried_by_a_loop, (5,)), (with_a_property, ()), (read_names, ()),
-     (names_read_by_another_function, ())],
-)  # fmt: skip
+    [
+        (carried_by_a_loop, (5,)),
+        (with_a_property, ()),
+        (with_another_dict, ()),
+        (with_another_class, ()),
+        (with_another_dict_outside, ()),
+        (read_names, ()),
+        (names_read_by_another_function, ()),
+    ],
+)
 def test_dict_that_cannot_be_followed_is_refused(function, rest):
     with pytest.raises(SrcadError):
         grad(function)(0.7, *rest)
