@@ -5,17 +5,20 @@ import contextlib
 import importlib.util
 import io
 import linecache
+import os
 import re
 import shlex
 import subprocess
 import sys
 import types
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import srcad
-from srcad import rules, runtime
+from srcad import errors, rules, runtime, testing
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -28,11 +31,43 @@ CASES = [
 ]
 
 
+def programs_of_errors():
+    """Yield the code of each program of the page of errors, its place there, and its output."""
+    page = ROOT / "docs" / "errors.md"
+    text, code = page.read_text(), ""
+    place = 0
+    for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        code = part.split()[0]
+        for program, out in PAIR.findall(part):
+            yield code, place, program, out
+            place += 1
+
+
+PROGRAMS_OF_ERRORS = list(programs_of_errors())
+FAILING = re.compile(r"\w+Error: \[(SRCAD-\d+)\]")
+CORRECTED = {
+    ("errors.md", place)
+    for code, place, _, out in PROGRAMS_OF_ERRORS
+    if code.startswith("SRCAD-") and not FAILING.match(out)
+}
+# What to install, and a command.
+NO_PROGRAMS = {"SRCAD-305": 1}
+# A defect of srcad, which has no remedy.
+WITHOUT_REMEDY = {"SRCAD-901"}
+# These need no derivative.
+ABOUT_NAMES = {"SRCAD-104", "SRCAD-305"}
+
+
 @pytest.fixture
-def table(monkeypatch):
-    """A rule table that forgets what a document registers."""
-    rules.rows()  # what is read meanwhile would be forgotten with the rest
-    monkeypatch.setattr(rules.registry, "_table", dict(rules.registry._table))
+def table():
+    """A rule table that forgets what a document registers, not what is read meanwhile."""
+    rows = rules.registry._table
+    before = dict(rows)
+    yield
+    for target, row in list(rows.items()):
+        if not row.shipped and before.get(target) is not row:
+            del rows[target]
+            rows.update({target: before[target]} if target in before else {})
 
 
 def printed(program, folder):
@@ -52,21 +87,77 @@ def printed(program, folder):
     return out.getvalue()
 
 
-@pytest.mark.parametrize(("document", "k"), CASES)
-def test_document_program_output_matches(document, k, tmp_path, monkeypatch, table, update_golden):
-    if document.name in NEED_NUMBA:
-        pytest.importorskip("numba", reason="needs the extra: pip install '.[numba]'")
+@dataclass
+class Recorded:
+    """A derivative that notes the function and the arguments of each call."""
+
+    function: Any
+    derivative: Any
+    calls: list[tuple[Any, tuple[Any, ...], Any]]
+    wrt: Any
+
+    def __call__(self, *args):
+        self.calls.append((self.function, args, self.wrt))
+        return self.derivative(*args)
+
+    def __getattr__(self, name):
+        return getattr(self.derivative, name)
+
+
+def recorded_calls(monkeypatch):
+    """Return a list that gets each call of a derivative: function, arguments, `wrt`."""
+    found = []
+
+    def maker(make):
+        return lambda f, wrt=None, **how: Recorded(
+            f, make(f, **({} if wrt is None else {"wrt": wrt}), **how), found, wrt
+        )
+
+    def caller(call):
+        def recorded(f, *args):
+            found.append((f, args, None))
+            return call(f, *args)
+
+        return recorded
+
+    for name in ("grad", "jacobian", "elementwise_grad"):
+        monkeypatch.setattr(srcad, name, maker(getattr(srcad, name)))
+    for name in ("gradient", "pullback"):
+        monkeypatch.setattr(srcad, name, caller(getattr(srcad, name)))
+    return found
+
+
+@pytest.fixture
+def surroundings(tmp_path, monkeypatch):
+    """An empty folder, and what a program may change: the path, the search path, modules."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    yield tmp_path
+    sys.modules.pop("law_of_this_page", None)
+
+
+@pytest.mark.parametrize(("document", "k"), CASES)
+def test_document_program_output_matches(
+    document, k, surroundings, table, monkeypatch, update_golden
+):
     text = document.read_text()
     found = list(PAIR.finditer(text))[k]
+    if document.name in NEED_NUMBA or "srcad.Numba(" in found[1]:
+        pytest.importorskip("numba", reason="needs the extra: pip install '.[numba]'")
 
-    out = printed(found[1], tmp_path)
+    is_corrected = (document.name, k) in CORRECTED
+    calls = recorded_calls(monkeypatch) if is_corrected else []
+
+    out = printed(found[1], surroundings)
 
     if update_golden:
         document.write_text(text[: found.start(2)] + out.rstrip("\n") + "\n" + text[found.end(2) :])
     else:
         assert out.rstrip() == found[2].rstrip()
+    for function, args, wrt in calls:
+        testing.check_grads(function, args, wrt=wrt, order=1, modes=["rev"])
 
 
 # Commands are blocks with an indentation of four columns, outside of programs.
@@ -130,14 +221,31 @@ def test_programs_of_users_import_public_names_only(document):
 
 def test_every_error_has_a_section_with_its_code():
     text = (ROOT / "docs" / "errors.md").read_text()
-    from srcad import errors
-
     classes = [
         c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.SrcadError)
     ]
     for cls in classes:
         if cls is not errors.SrcadError:
             assert f"## {cls.code} {cls.__name__}" in text
+
+
+def test_every_error_has_a_program_for_each_remedy():
+    codes = {
+        c.code for c in vars(errors).values()
+        if isinstance(c, type) and issubclass(c, errors.SrcadError)
+    } - WITHOUT_REMEDY - {"SRCAD-000"}  # fmt: skip
+
+    for code in codes:
+        programs = [(program, out) for c, _, program, out in PROGRAMS_OF_ERRORS if c == code]
+        failing = [FAILING.match(out) is not None for _, out in programs]
+        remedies = sum(out.count("\n  help: ") for _, out in programs) - NO_PROGRAMS.get(code, 0)
+        assert failing[:1] == [True], f"{code}: the first program fails"
+        assert failing.count(False) >= max(remedies, 1), f"{code}: a program for each remedy"
+        assert all(out.split("[")[1].startswith(code) for (_, out), fails
+                   in zip(programs, failing, strict=True) if fails)  # fmt: skip
+        corrected = [p for (p, _), fails in zip(programs, failing, strict=True) if not fails]
+        derive = re.compile(r"srcad\.(?:grad|gradient|jacobian|elementwise_grad|pullback)\(")
+        assert code in ABOUT_NAMES or all(map(derive.search, corrected))
 
 
 def test_the_first_screen_of_the_readme_has_both_commands():

@@ -176,3 +176,23 @@ def test_function_without_return_error_message(f):
 
     assert f"{f.__name__!r} returns nothing" in said
     assert "return y" in said
+
+
+@pytest.mark.parametrize(
+    ("make", "remedy"),
+    [
+        (lambda special: lambda v: special.jv(v * v, 2.0),
+         "special.jv(srcad.stop_gradient(v * v), 2.0)"),
+        (lambda special: lambda v: special.kv(z=2.0, v=v),
+         "special.kv(z=2.0, v=srcad.stop_gradient(v))"),
+        (lambda special: lambda v: special.jv(v, z=2.0),
+         "special.jv(srcad.stop_gradient(v), z=2.0)"),
+        (lambda special: lambda v: special.jv(*[v, 2.0]), "srcad.stop_gradient(...)"),
+    ],
+)  # fmt: skip
+def test_remedy_of_an_argument_without_derivative_repeats_the_call(make, remedy):
+    program = make(pytest.importorskip("scipy.special"))
+
+    said = refusal(program, 0.5)
+
+    assert said.splitlines()[-1].endswith(f"as a constant:  {remedy}")

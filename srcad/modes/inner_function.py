@@ -27,6 +27,7 @@ from srcad.frontend.domain.structure import (
 )
 from srcad.frontend.domain.values import (
     AbstractValue,
+    AttributesValue,
     Constant,
     RecordValue,
     Stale,
@@ -257,7 +258,7 @@ def _has_copies(box: AbstractValue) -> bool:
     """Return True if a derivative has its own structure in place of a written one."""
     if isinstance(box, RecordValue):
         return is_record(box.cls) or issubclass(box.cls, tuple) or is_of_library(box)
-    return isinstance(box, Structure) and not isinstance(box, ViewValue)
+    return isinstance(box, Structure) and not isinstance(box, ViewValue | AttributesValue)
 
 
 def _is_one_of(box: AbstractValue, boxes: Sequence[AbstractValue]) -> bool:

@@ -24,6 +24,7 @@ from srcad.ir.traits import (
     joins_keys,
     keeps_structure,
 )
+from srcad.ir.written_calls import text_of_call, text_with_constant
 from srcad.rules import stubs
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import NoPartial, Rule
@@ -232,7 +233,7 @@ def _refuse_missing_entries(scope: ReverseScope, op: Call, rule: Rule) -> None:
                 where=op.where,
                 why="it depends on a differentiated argument.",
                 help=(
-                    "treat it as a constant:  srcad.stop_gradient(...)",
+                    f"treat it as a constant:  {_with_constant(op, place)}",
                     "or write a rule that has it:  @srcad.rules.adjoint(..., override=True)",
                 ),
             )
@@ -260,8 +261,20 @@ def refuse_no_partial(op: Call, place: int | str, partial: Any) -> None:
             f"{qualified_name(op.target)} is not differentiable wrt argument {place}",
             where=op.where,
             why=marker.reason or "no formula is known for this partial derivative.",
-            help=("treat the argument as a constant:  srcad.stop_gradient(...)",),
+            help=(f"treat the argument as a constant:  {_with_constant(op, place)}",),
         )
+
+
+def _with_constant(op: Call, place: int | str) -> str:
+    """Return the user's call with one argument as a constant."""
+    name = text.target_name(op.target)
+    return text_with_constant(op, name, place) or "srcad.stop_gradient(...)"
+
+
+def _as_constant(op: Call) -> str:
+    """Return the user's call as a constant."""
+    written = text_of_call(op.where) or f"{dotted(text.target_name(op.target))}(...)"
+    return f"srcad.stop_gradient({written})"
 
 
 def refuse_saved(op: Call, rule: Rule) -> NoReturn:
@@ -289,7 +302,7 @@ def unwritten(op: Call, rule: Rule, problem: SrcadError) -> SrcadError:
         help=(
             *(() if has_shapes else of_sums),
             "write its options out, or pass them as arguments of the function",
-            "or treat the result as a constant:  srcad.stop_gradient(...)",
+            f"or treat the result as a constant:  {_as_constant(op)}",
         ),
     )
 
@@ -378,10 +391,9 @@ def missing_rule(scope: ReverseScope, op: Call) -> SrcadError:
     function = op.where.function if op.where else ""
     depends = f" through {through!r}" if through else ""
     result = f"{op.result.hint!r}" if op.result.hint else "its result"
-    short = text.target_name(op.target)
     given = arguments(op).items()
     quantities = [place for place, arg in given if not is_of_integers(argument_type(arg))]
-    constant = f"or treat it as a constant:  srcad.stop_gradient({dotted(short)}(...))"
+    constant = f"or treat it as a constant:  {_as_constant(op)}"
     own = (
         ()
         if isinstance(op.target, type)

@@ -7,6 +7,7 @@ from srcad.frontend.domain.memory import Element
 from srcad.frontend.domain.structure import components, is_mutable, mutable_parts, values_of
 from srcad.frontend.domain.values import (
     AbstractValue,
+    AttributesValue,
     BoundValue,
     Choice,
     Constant,
@@ -128,7 +129,8 @@ def is_made_of_values(box: AbstractValue) -> bool:
     if isinstance(box, Value | Constant | Stale):
         return True
     if isinstance(box, Structure | FunctionValue | BoundValue | MethodValue | Choice):
-        return not isinstance(box, ViewValue) and all(map(is_made_of_values, components(box)))
+        follows = isinstance(box, ViewValue | AttributesValue)
+        return not follows and all(map(is_made_of_values, components(box)))
     return False
 
 

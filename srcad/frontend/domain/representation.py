@@ -8,6 +8,7 @@ import numpy as np
 
 from srcad.frontend.domain.values import (
     AbstractValue,
+    AttributesValue,
     Constant,
     DictValue,
     ListValue,
@@ -32,7 +33,7 @@ def is_representable(box: AbstractValue) -> bool:
     if isinstance(box, Constant):
         simple = box.value is None or isinstance(box.value, bool | int | float | complex | str)
         return simple or box.atom is not None or not callable(box.value)
-    if isinstance(box, ViewValue):
+    if isinstance(box, ViewValue | AttributesValue):
         return False
     if isinstance(box, RecordValue) and not issubclass(box.cls, tuple):
         return all(is_representable(item) or _is_function(item) for item in box.items)

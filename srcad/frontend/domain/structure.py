@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from srcad.frontend.domain.values import (
     AbstractValue,
+    AttributesValue,
     BoundValue,
     Choice,
     Code,
@@ -37,6 +38,11 @@ def view_of(mapping: DictValue, *, pairs: bool) -> ViewValue:
     return ViewValue(items, None, mapping, pairs)
 
 
+def attributes_of_record(box: RecordValue) -> AttributesValue:
+    """Return the dict of the attributes of an object made in the function."""
+    return AttributesValue(box.keys, box.items, None, box)
+
+
 def rebuilt(box: Structure, items: tuple[AbstractValue, ...]) -> Structure:
     """Return the same structure around other items."""
     match box:
@@ -54,7 +60,7 @@ def same_structure(a: AbstractValue, b: AbstractValue) -> bool:
     """Return True if two boxes are structures that differ in their items only."""
     if type(a) is not type(b) or not isinstance(a, Structure) or not isinstance(b, Structure):
         return False
-    if isinstance(a, ViewValue):
+    if isinstance(a, ViewValue | AttributesValue):
         return False
     if isinstance(a, RecordValue) and isinstance(b, RecordValue) and a.cls is not b.cls:
         return False
@@ -77,7 +83,7 @@ def components(box: AbstractValue) -> tuple[AbstractValue, ...]:
         case Value() | Constant() | Unbound():  # nearly always
             return ()
         case TupleValue() | ListValue() | DictValue() | RecordValue():
-            return (box.of,) if isinstance(box, ViewValue) else box.items
+            return (box.of,) if isinstance(box, ViewValue | AttributesValue) else box.items
         case SliceValue(first, second, third) | Choice(first, second, third):
             return (first, second, third)
         case BoundValue(function, args, kwargs):
@@ -131,6 +137,9 @@ def with_parts(box: AbstractValue, parts: tuple[AbstractValue, ...]) -> Abstract
         case ViewValue(pairs=pairs):
             (now,) = parts
             return view_of(now, pairs=pairs) if isinstance(now, DictValue) else now
+        case AttributesValue():
+            (now,) = parts
+            return attributes_of_record(now) if isinstance(now, RecordValue) else now
         case TupleValue() | ListValue() | DictValue() | RecordValue():
             return rebuilt(box, parts)
         case SliceValue():

@@ -125,6 +125,13 @@ class RecordValue:
 
 
 @dataclass(frozen=True, eq=False)
+class AttributesValue(DictValue):
+    """``vars(object)`` of an object made in the function: it follows what the object holds."""
+
+    of: RecordValue = field(default_factory=lambda: RecordValue(object, (), ()))
+
+
+@dataclass(frozen=True, eq=False)
 class SliceValue:
     """``start:stop:step``."""
 

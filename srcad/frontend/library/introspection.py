@@ -6,6 +6,7 @@ import functools
 import inspect
 import sys
 import types
+from typing import Any
 
 import numpy as np
 
@@ -30,11 +31,13 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.fields import class_path, has_written
 from srcad.frontend.operations.members import is_own, member
+from srcad.frontend.source.syntax import are_locals_unread
 from srcad.frontend.store.lookup import below, is_stable, note_attribute, value_of_object
 from srcad.frontend.store.runtime_keys import class_of_record
 from srcad.ir.core import Value
 from srcad.types.numeric import BOOL, Numeric
 from srcad.types.reading import checks_instances, reader
+from srcad.types.sources import Path
 from srcad.types.structures import ListOf, Opaque
 
 
@@ -103,12 +106,35 @@ def dispatched(
     is_function = isinstance(function, types.FunctionType)
     if not is_function or function.__code__ is not _DISPATCHING or not args:
         return None
-    return apply(state, implementation(state, callee, args[0]), args, kwargs)
+    found, path = implementation(state, function, callee.path, args[0])
+    return apply(state, value_of_object(state, found, path), args, kwargs)
 
 
-def implementation(state: Machine, callee: Constant, box: AbstractValue) -> AbstractValue:
-    """Return the function that is registered for the class of an argument."""
-    function, cls = callee.value, class_of(box)
+@means_object
+def dispatched_method(
+    state: Machine, callee: Constant, args: Args, kwargs: Kwargs
+) -> AbstractValue | None:
+    """Call the method that ``functools.singledispatchmethod`` chooses by the class of an argument.
+
+    The first of `args` is the object, or the class, that the method was read through.
+    """
+    if not isinstance(callee.value, functools.singledispatchmethod):
+        return None
+    owner, *given = args
+    if not given:
+        name = getattr(callee.value.func, "__name__", "singledispatchmethod method")
+        raises(state, TypeError, f"{name} requires at least 1 positional argument")
+    # What the class has under its name is a function, and its `register` is bound to this object.
+    path = below(callee.path, ("attr", "register"), ("attr", "__self__"), ("attr", "dispatcher"))
+    found, path = implementation(state, callee.value.dispatcher, path, given[0])
+    return apply(state, member(state, owner, found, path), tuple(given), kwargs)
+
+
+def implementation(
+    state: Machine, function: Any, path: Path | None, box: AbstractValue
+) -> tuple[Any, Path | None]:
+    """Return the function that is registered for the class of an argument, and its path."""
+    cls = class_of(box)
     if cls is None:
         state.refuse(
             errors.UnsupportedTypeError,
@@ -117,11 +143,11 @@ def implementation(state: Machine, callee: Constant, box: AbstractValue) -> Abst
             help=("call the function for the class by its name", "or convert it:  float(x)"),
         )
     found, registered = function.dispatch(cls), function.registry
-    registry = below(callee.path, ("attr", "registry"))
+    registry = below(path, ("attr", "registry"))
     if registry is not None:
         state.guard(registry, "keys", [*registered])
     key = next(key for key, one in registered.items() if one is found)
-    return value_of_object(state, found, below(registry, ("item", key)))
+    return found, below(registry, ("item", key))
 
 
 @means(type)
@@ -141,10 +167,43 @@ def type_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return Constant(found, path)
 
 
+@means(vars)
+def vars_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``vars(x)`` is ``x.__dict__``; without argument it is ``locals()``."""
+    return read_attribute(state, args[0], "__dict__") if args else looks_inside(state, args, kwargs)
+
+
+@means(inspect.signature)
+def signature(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``inspect.signature(f)`` of a function or class outside, also of a bound method."""
+    function = args[0].function if args and isinstance(args[0], BoundValue) else args[0]
+    if len(args) != 1 or kwargs or not isinstance(function, Constant):
+        return None
+    described = function.value
+    if isinstance(args[0], BoundValue):
+        if args[0].kwargs or not isinstance(described, types.FunctionType):
+            return None
+        if len(args[0].args) != 1:
+            return None
+        described = described.__get__(object())  # its first parameter is left out
+    state.guard(function.path, "is", function.value)
+    try:
+        return Constant(inspect.signature(described))
+    except (TypeError, ValueError) as error:
+        return raises(state, type(error), str(error))
+
+
+@means(locals)
+def locals_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``locals()`` that is not read, as debuggers leave it behind."""
+    node = state.frame.node
+    if node is None or not are_locals_unread(node):
+        return looks_inside(state, args, kwargs)
+    return Constant(None)
+
+
 @means(
-    locals,
     globals,
-    vars,
     eval,
     exec,
     compile,

@@ -12,9 +12,11 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.branches.choices import by_case
+from srcad.frontend.domain.structure import attributes_of_record
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
+    AttributesValue,
     BoundValue,
     Choice,
     Conflict,
@@ -34,7 +36,8 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply, attribute, attributes_of
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.fields import class_path, written_attribute
+from srcad.frontend.operations.construction import is_readable
+from srcad.frontend.operations.fields import class_path, is_generated, written_attribute
 from srcad.frontend.operations.members import (
     attribute_at_run_time,
     attribute_or_raise,
@@ -56,7 +59,9 @@ from srcad.frontend.store.memory_effects import flat
 from srcad.ir.core import Value
 from srcad.rules.registry import index_of_field
 from srcad.startup.identifiers import is_instance, label
+from srcad.startup.records import is_record
 from srcad.types.numeric import Numeric
+from srcad.types.objects import computed_names, slots_of
 from srcad.types.reading import may_ask, reader
 from srcad.types.structures import ListOf, Opaque
 
@@ -109,7 +114,7 @@ def read_attribute(state: Machine, box: AbstractValue, name: str) -> AbstractVal
     return found
 
 
-@attributes_of(TupleValue, ViewValue, ListValue, DictValue, FunctionValue)
+@attributes_of(TupleValue, ViewValue, ListValue, DictValue, AttributesValue, FunctionValue)
 def of_sequence(state: Machine, box: AbstractValue, name: str) -> AbstractValue:
     """Return a method, or a field of a named tuple that a function has returned."""
     if isinstance(box, TupleValue):
@@ -248,6 +253,8 @@ def of_record(state: Machine, box: RecordValue, name: str) -> AbstractValue:
         return box.items[box.keys.index(name)]
     if name == "__class__":
         return Constant(box.cls, class_path(state, box))
+    if name == "__dict__" and has_dict_of_attributes(box):
+        return attributes_of_record(box)
     if name == "__dict__":
         state.refuse(
             errors.UnsupportedSyntaxError,
@@ -275,6 +282,22 @@ def of_record(state: Machine, box: RecordValue, name: str) -> AbstractValue:
     if path is None:
         note_attribute(state, box.cls, name)
     return member(state, box, found, None if path is None else (*path, ("attr", name)))
+
+
+def has_dict_of_attributes(box: RecordValue) -> bool:
+    """Return True if ``__dict__`` of an object is certain to be the attributes of its record."""
+    cls = box.cls
+    if cls is types.SimpleNamespace:
+        return True
+    if issubclass(cls, tuple | LibraryObject) or not is_readable(cls) or slots_of(cls):
+        return False
+    if box.source is not None and computed_names(cls):  # it may hold what these have computed
+        return False
+    if not is_record(cls):
+        return True
+    # The order of the fields is that of the assignments of the generated `__init__`.
+    fields = cls.__dataclass_fields__.values()  # type: ignore[attr-defined]
+    return is_generated(inspect.getattr_static(cls, "__init__")) and all(f.init for f in fields)
 
 
 _OF_NUMBERS = frozenset({"value", "_value_", "real", "imag", "numerator", "conjugate", "__index__"})
@@ -336,6 +359,9 @@ def _of_plain(state: Machine, value: Any, name: str) -> AbstractValue:
             why="the sets of a differentiated function are constants.",
             help=("make another one:  s = s | {item}", "or use a dict or a list"),
         )
+    if isinstance(value, inspect.Signature) and name == "parameters":
+        found = value.parameters
+        return DictValue(tuple(found), tuple(map(Constant, found.values())))
     defined = inspect.getattr_static(type(value), name, None)
     if isinstance(defined, property) and isinstance(defined.fget, types.FunctionType):
         note_attribute(state, type(value), name)

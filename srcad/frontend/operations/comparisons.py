@@ -13,6 +13,7 @@ from srcad.frontend.domain.predicates import is_of_users
 from srcad.frontend.domain.structure import is_mutable
 from srcad.frontend.domain.values import (
     AbstractValue,
+    AttributesValue,
     Choice,
     Conflict,
     Constant,
@@ -213,6 +214,8 @@ def _identity(
         if left.cls is not right.cls:
             return Constant(negated)
         return Constant((pinned(state, left) is pinned(state, right)) != negated)
+    if isinstance(left, AttributesValue) and isinstance(right, AttributesValue):
+        left, right = left.of, right.of
     refuse_identity(state, left, right)
     none = [b for b in (left, right) if isinstance(b, Constant) and b.value is None]
     other = right if left in none else left

@@ -2,7 +2,7 @@
 
 An object is a record of its attributes.  To make one its ``__init__`` is read like any function,
 on a record that has no attributes yet; what a class does beyond plain attributes (``__new__``,
-``__setattr__``, a base class in C) is left to the original call.
+``__getattribute__``, a base class in C) is left to the original call.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from srcad.startup.identifiers import label
 from srcad.startup.records import is_record
 from srcad.types.sources import Path
 
-_PLAIN = ("__new__", "__setattr__", "__delattr__", "__getattribute__")
+_PLAIN = ("__new__", "__getattribute__")
+_WRITING = ("__setattr__", "__delattr__")  # these are interpreted if they have a source
 
 
 def is_readable(cls: type) -> bool:
@@ -48,10 +49,12 @@ def is_readable(cls: type) -> bool:
     if any(map(is_descriptor, _members(cls))):
         return False
     plain = all(_found(cls, name) is vars(object)[name] for name in _PLAIN)
-    frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
-    return (plain or (frozen and _found(cls, "__new__") is object.__new__)) and not hasattr(
-        cls, "__getattr__"
+    written = all(
+        isinstance(_found(cls, name), types.FunctionType)
+        or _found(cls, name) is getattr(object, name)
+        for name in _WRITING
     )
+    return plain and written and not hasattr(cls, "__getattr__")
 
 
 def _members(cls: type) -> Iterator[Any]:

@@ -151,16 +151,26 @@ def set_attribute(
     state: Machine, box: AbstractValue, name: str, value: AbstractValue, *, frozen: bool = True
 ) -> None:
     """``box.name = value``; not `frozen`: past what the class says of it."""
+    if name in ("__dict__", "__class__"):
+        state.refuse(
+            errors.MutationError,
+            f"cannot set the {name!r} of an object",
+            why="its class says what it is, and its attributes are written one by one.",
+            help=("write into the dict it has:  vars(x).update(...)", "or make another object"),
+        )
     if isinstance(box, Constant):
         _set_outside(state, box, name, value, frozen=frozen)
         return
     assert isinstance(box, RecordValue)
     found = inspect.getattr_static(box.cls, name, None)
     parameters = getattr(box.cls, "__dataclass_params__", None)
-    if issubclass(box.cls, tuple) or (isinstance(found, property) and found.fset is None):
-        raises(state, AttributeError, "can't set attribute")
     if frozen and parameters is not None and parameters.frozen:
         raises(state, dataclasses.FrozenInstanceError, f"cannot assign to field {name!r}")
+    if frozen and _has_own(box.cls, "__setattr__"):
+        apply(state, _own_method(state, box, "__setattr__"), (box, Constant(name), value), {})
+        return
+    if issubclass(box.cls, tuple) or (isinstance(found, property) and found.fset is None):
+        raises(state, AttributeError, "can't set attribute")
     if isinstance(found, property):
         apply(state, _accessor(state, box, name, "fset", found.fset), (box, value), {})
         return
@@ -169,8 +179,18 @@ def set_attribute(
     set_field(state, box, name, value)
 
 
+def _has_own(cls: type, name: str) -> bool:
+    """Return True if ``__setattr__`` or ``__delattr__`` of a class is a function of Python."""
+    return isinstance(inspect.getattr_static(cls, name), types.FunctionType)
+
+
+def _own_method(state: Machine, box: RecordValue, name: str) -> AbstractValue:
+    found = inspect.getattr_static(box.cls, name)
+    return method(state, box.cls, name, found, class_path(state, box))
+
+
 def _refuse_custom_setattr(state: Machine, cls: type, name: str) -> None:
-    """Refuse to write an attribute of an argument whose class defines ``__setattr__``."""
+    """Refuse to write an attribute of an object whose class defines that in C."""
     own = inspect.getattr_static(cls, name)
     parameters = getattr(cls, "__dataclass_params__", None)
     plain = own is vars(object)[name] or cls is types.SimpleNamespace
@@ -237,16 +257,24 @@ def _accessor(
     )
 
 
-def delete_attribute(state: Machine, box: AbstractValue, name: str) -> None:
+def delete_attribute(state: Machine, box: AbstractValue, name: str, *, frozen: bool = True) -> None:
+    """``del box.name``; not `frozen`: past what the class says of it."""
     if isinstance(box, Constant):
         _delete_outside(state, box, name)
         return
     assert isinstance(box, RecordValue)
+    parameters = getattr(box.cls, "__dataclass_params__", None)
+    if frozen and parameters is not None and parameters.frozen:
+        raises(state, dataclasses.FrozenInstanceError, f"cannot delete field {name!r}")
+    if frozen and _has_own(box.cls, "__delattr__"):
+        apply(state, _own_method(state, box, "__delattr__"), (box, Constant(name)), {})
+        return
     found = inspect.getattr_static(box.cls, name, None)
     if isinstance(found, property) and found.fdel is not None:
         apply(state, _accessor(state, box, name, "fdel", found.fdel), (box,), {})
         return
-    _refuse_custom_setattr(state, box.cls, "__delattr__")
+    if frozen:
+        _refuse_custom_setattr(state, box.cls, "__delattr__")
     entries = dict(zip(box.keys, box.items, strict=True))
     if name not in entries:
         raises(state, AttributeError, name)

@@ -14,6 +14,8 @@ from srcad.frontend.domain.predicates import has_user_protocol
 from srcad.frontend.domain.structure import mutable_parts, rebuilt
 from srcad.frontend.domain.values import (
     AbstractValue,
+    AttributesValue,
+    BoundValue,
     Constant,
     DictValue,
     Holder,
@@ -60,6 +62,21 @@ def set_frozen(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | No
         return None
     name = attribute_name(state, args[1])
     set_attribute(state, args[0], name, args[2], frozen=False)
+    return Constant(None)
+
+
+@means(object.__setattr__.__get__)
+def bound_set_frozen(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``object.__setattr__.__get__(self)``, as classes of attrs have it in ``__init__``."""
+    return BoundValue(Constant(object.__setattr__), args[:1]) if args else None
+
+
+@means(object.__delattr__)
+def delete_frozen(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``object.__delattr__(self, name)``."""
+    if not isinstance(args[0], RecordValue):
+        return None
+    delete_attribute(state, args[0], attribute_name(state, args[1]), frozen=False)
     return Constant(None)
 
 
@@ -181,7 +198,8 @@ def deep(
 ) -> AbstractValue:
     """Return a deep copy; two references to one object stay that."""
     done = {} if done is None else done
-    if id(box) not in done:
+    key = -id(box.of) if isinstance(box, AttributesValue) else id(box)  # one dict per object
+    if key not in done:
         own = _own_copy(state, box, "__deepcopy__", DictValue((), ()))
         if own is not None:
             made = own
@@ -189,8 +207,8 @@ def deep(
             made = rebuilt(box, tuple(deep(state, part, done) for part in box.items))
         else:
             made = _copied_value(state, box)
-        done[id(box)] = (box, made)
-    return done[id(box)][1]
+        done[key] = (box, made)
+    return done[key][1]
 
 
 def _own_copy(

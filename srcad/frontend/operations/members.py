@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 import types
 from functools import _lru_cache_wrapper, cached_property, partialmethod, singledispatchmethod
-from typing import Any, NoReturn
+from typing import Any
 
-from srcad import errors
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
@@ -28,6 +27,8 @@ from srcad.types.reading import Reader, namespace
 from srcad.types.sources import Path
 from srcad.types.structures import Opaque
 
+_OF_OBJECT = ("__getattribute__", "__setattr__", "__delattr__")
+
 
 def of_bases(state: Machine, box: Super, name: str) -> AbstractValue:
     """Return a member of the classes behind the one that a method belongs to."""
@@ -43,7 +44,7 @@ def of_bases(state: Machine, box: Super, name: str) -> AbstractValue:
                 note_attribute(state, base, name)
             if found is object.__init__:
                 return Constant(found)
-            if found is object.__getattribute__:
+            if any(found is vars(object)[name] for name in _OF_OBJECT):
                 return BoundValue(Constant(found), (owner,))
             return member(state, owner, found, path)
     return raises(state, AttributeError, f"'super' object has no attribute {name!r}")
@@ -82,7 +83,7 @@ def member(state: Machine, box: AbstractValue, found: Any, path: Path | None) ->
     if isinstance(found, partialmethod):
         return _partial_method(state, box, found, path)
     if isinstance(found, singledispatchmethod):
-        return _refuse_dispatch(state, found)
+        return BoundValue(Constant(found, path), (box,))  # chosen when it is called
     if isinstance(found, staticmethod):
         return value_of_object(state, found.__func__, path)
     if isinstance(found, classmethod):
@@ -124,16 +125,6 @@ def _partial_method(
     return BoundValue(held.function, (box, *held.args), held.kwargs)
 
 
-def _refuse_dispatch(state: Machine, found: singledispatchmethod[Any]) -> NoReturn:
-    name = getattr(found.func, "__name__", "method")
-    state.refuse(
-        errors.UnsupportedSyntaxError,
-        f"cannot call the method {name!r}, which functools.singledispatchmethod chooses",
-        why="srcad does not follow a choice by the class of an argument.",
-        help=("ask in one method:  if isinstance(x, int): ...",),
-    )
-
-
 def of_class_object(state: Machine, box: Constant, name: str) -> AbstractValue:
     """Return a member of a class of the user's, read through the class itself."""
     path = (*(box.path or ()), ("attr", name))
@@ -147,7 +138,7 @@ def of_class_object(state: Machine, box: Constant, name: str) -> AbstractValue:
     if isinstance(found, staticmethod | types.FunctionType):
         return value_of_object(state, getattr(box.value, name), path)
     if isinstance(found, singledispatchmethod):
-        _refuse_dispatch(state, found)
+        return member(state, box, found, path)
     by_class = callable(found) or isinstance(found, partialmethod)
     return value_of_object(state, getattr(box.value, name) if by_class else found, path)
 
@@ -171,6 +162,8 @@ def of_class(state: Machine, box: Constant, name: str) -> AbstractValue | None:
             state, found_static.__func__, (*path, ("attr", name), ("attr", "__func__"))
         )
         return BoundValue(function, (Constant(type(value), cls_path),))
+    if isinstance(found_static, singledispatchmethod):
+        return member(state, box, found_static, (*cls_path, ("attr", name)))
     if isinstance(found_static, staticmethod):
         return value_of_object(state, found_static.__func__, (*path, ("attr", name)))
     if isinstance(found_static, property) and isinstance(found_static.fget, types.FunctionType):

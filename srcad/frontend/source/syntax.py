@@ -259,3 +259,21 @@ def _surely_bound(statement: ast.stmt) -> set[str]:
     bound = {n.id for n in names if isinstance(n.ctx, ast.Store)}
     read = {n.id for n in names if not isinstance(n.ctx, ast.Store)}
     return bound - read - set(read_counts(statement.value))
+
+
+@per_node
+def are_locals_unread(node: ast.AST) -> bool:
+    """Return True if a function calls ``locals()`` only to bind names that nothing reads."""
+    every = nodes_of(node)
+    read = {n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    declared = {name for n in every if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
+    unread = 0
+    for inner in every:
+        match inner:
+            case ast.Expr(value=ast.Call(func=ast.Name(id="locals"))):
+                unread += 1
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="locals"))
+            ) if name not in read | declared:
+                unread += 1
+    return unread == sum(isinstance(n, ast.Name) and n.id == "locals" for n in every)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import sys
 import types
 from typing import Any, NoReturn
@@ -15,13 +14,12 @@ from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Location
+from srcad.ir.written_calls import call_at, text_of_call
 from srcad.rules import stubs
 from srcad.rules.registry import library_for
 from srcad.startup.identifiers import dotted, label, module_of
 from srcad.types.numeric import Numeric
 from srcad.types.reading import looked_up
-
-_LONGEST = 60  # characters of a call that a message repeats
 
 # Where a user sees what is refused: the place in his own text, and his words for a callee.
 
@@ -68,33 +66,13 @@ def _home(found: Any, name: str) -> str | None:
 
 def _text_of_callee(where: Location | None) -> str | None:
     """Return the text before the brackets of a call, if it is a name with dots."""
-    node = _call_at(where)
+    node = call_at(where)
     if node is None:
         return None
     inner: ast.AST = node.func
     while isinstance(inner, ast.Attribute):
         inner = inner.value
     return ast.unparse(node.func) if isinstance(inner, ast.Name) else None
-
-
-def _text_of_call(where: Location | None) -> str | None:
-    """Return the text of a call, if it is short."""
-    node = _call_at(where)
-    text = "" if node is None else ast.unparse(node)
-    return text if 0 < len(text) <= _LONGEST else None
-
-
-def _call_at(where: Location | None) -> ast.Call | None:
-    if where is None:
-        return None
-    lines = [linecache.getline(where.file, k) for k in range(where.line, where.end_line + 1)]
-    text = "".join(lines).encode()
-    cut = len(lines[-1].encode()) - where.end_column if lines else 0
-    try:
-        node = ast.parse(text[where.column : len(text) - cut].strip(), mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
-    return node if isinstance(node, ast.Call) else None
 
 
 # What does the same by functions that have rules.
@@ -147,7 +125,7 @@ def _refuse_foreign(state: Machine, function: Any) -> None:
     library, compiler = _library_of_arrays(function), compiler_of(function)
     if library is None and compiler is None:
         return
-    text, node = _text_of_callee(state.builder.where), _call_at(state.builder.where)
+    text, node = _text_of_callee(state.builder.where), call_at(state.builder.where)
     name = text or dotted(label(function))
     given = () if node is None else (*node.args, *node.keywords)
     written = ", ".join(map(ast.unparse, given)) if given else "..."
@@ -205,7 +183,7 @@ def refuse_without_rule(
                 function, len(args), tuple(kwargs), quantities, method_of_object(state, function)
             ),
             "or, if no derivative is to flow through it, treat it as a constant:  "
-            f"srcad.stop_gradient({_text_of_call(state.builder.where) or f'{dotted(full)}(...)'})",
+            f"srcad.stop_gradient({text_of_call(state.builder.where) or f'{dotted(full)}(...)'})",
         ),
     )
 

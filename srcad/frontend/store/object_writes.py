@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import NoReturn
 
 from srcad import errors
@@ -9,10 +10,13 @@ from srcad.frontend.domain.memory import Element
 from srcad.frontend.domain.structure import components, is_mutable, mapped
 from srcad.frontend.domain.values import (
     AbstractValue,
+    AttributesValue,
+    DictValue,
     Frame,
     FunctionValue,
     GeneratorValue,
     IteratorValue,
+    RecordValue,
     Stale,
 )
 from srcad.frontend.machine.machine import Machine
@@ -52,6 +56,9 @@ def write(
     `keeps_places` says that the other items of a list stand where they stood; `resizes` that it
     may be longer or shorter now.
     """
+    if isinstance(old, AttributesValue) and isinstance(new, DictValue):
+        record = old.of
+        old, new = record, _with_attributes(state, record, new)
     if resizes:
         state.objects.resized.append(old)
     check_container_owner(state, old)
@@ -80,6 +87,20 @@ def write(
         state.objects.elements[new] = Element(version, index, state.builder.where)
         _make_others_stale(state, new, container, index)
         write(state, container, version, resizes=False)
+
+
+def _with_attributes(state: Machine, box: RecordValue, attributes: DictValue) -> RecordValue:
+    """Return an object with the attributes that were written into its ``__dict__``."""
+    for name in attributes.keys:
+        found = inspect.getattr_static(box.cls, name, None) if isinstance(name, str) else property
+        if hasattr(found if isinstance(found, type) else type(found), "__set__"):
+            state.refuse(
+                errors.MutationError,
+                f"cannot write {name!r} into the '__dict__' of an object",
+                why="it is no attribute there, because the class has one of this name.",
+                help=("write it by its name:  setattr(x, name, value)",),
+            )
+    return RecordValue(box.cls, attributes.keys, attributes.items)
 
 
 def _refuse_handed(state: Machine, old: AbstractValue) -> None:

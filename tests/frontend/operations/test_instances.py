@@ -712,9 +712,16 @@ def test_builtins_dispatch_to_object_methods(f) -> None:
     testing.check_grads(f, (V,), order=1)
 
 
-def test_instance_dict_access_rejected() -> None:
+class InSlots:
+    __slots__ = ("__dict__", "v")
+
+    def __init__(self, v):
+        self.v, self.w = v, 2.0 * v
+
+
+def test_dict_of_instance_with_slots_rejected() -> None:
     with pytest.raises(errors.UnsupportedSyntaxError, match="__dict__"):
-        gradient(lambda x: Tagged(x[0]).__dict__["v"] ** 2, V)
+        gradient(lambda x: InSlots(x[0]).__dict__["w"] ** 2, V)
 
 
 class Reflected:
