@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from srcad.analysis.initialised_entries import reads_only_written
 from srcad.analysis.opaque_results import are_results_stopped, refuse_uses
 from srcad.arguments.aliasing import groups, names_of, overlapping, refuse_shared, shared
 from srcad.arguments.request import Parameter, Request, module_of_callable, name_of
@@ -84,7 +85,7 @@ class Compiled:
 #   overlaps   none                     views of one copy         it writes into a shared argument
 #   dicts      their keys are constant  any key                   refused because of that
 #   calls      opaque if inactive       interpreted, or asked     refused, and a call was opaque
-#   outside    nothing is written       what was met              Again is raised
+#   outside    nothing is written       what was met              Again is raised, or refused
 #   on_copies  refused                  run on copies             a call without a rule was refused
 #
 # The error of the first attempt is raised if none succeeds.
@@ -222,10 +223,22 @@ def _until_settled(
         try:
             made = lower(function, parameters, signature, inactive, dicts, outside)
             refuse_uses(inactive, made.function.block)
+            _refuse_unwritten(outside, made.function)
             return made
         except Again:
-            outside = outside.next()
-            del assumptions[count:]
+            pass
+        except SrcadError as error:
+            if not outside.follow(error):
+                raise
+        outside = outside.next()
+        del assumptions[count:]
+
+
+def _refuse_unwritten(outside: Outside, function: Function) -> None:
+    """Refuse arrays outside with entries that may be read before they are written."""
+    for version, array in outside.versions.items():
+        if not reads_only_written(function, (version,)):
+            raise array.error
 
 
 # --------------------------------------------------------------------------- one attempt

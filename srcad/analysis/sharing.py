@@ -35,7 +35,15 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.definitions import DisjointSets, calls_by_result
-from srcad.ir.memory import COPIES, has_storage, is_one_of, makes_fresh, module_of, reads_a_copy
+from srcad.ir.memory import (
+    COPIES,
+    KEEPING,
+    has_storage,
+    is_one_of,
+    makes_fresh,
+    module_of,
+    reads_a_copy,
+)
 from srcad.ir.operations import Gathers, memory_effect
 from srcad.ir.traits import built_parts, is_builder, is_part, is_read_only, is_store, puts_in
 from srcad.startup.records import dataclass, field
@@ -225,6 +233,7 @@ def _call(op: Call, found: Sharing) -> None:
         not has_storage(result)
         or result in found.refuse_untracked_alias
         or is_one_of(target, _NUMBERS)
+        or is_one_of(target, KEEPING)  # it returns None
     ):
         return
     if op in found.candidates:

@@ -38,6 +38,7 @@ from srcad.frontend.interpreter import Interpreter
 from srcad.frontend.machine.constants import box_of_arg, spread
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.outside import work_arrays
 from srcad.frontend.outside.places import begin, guard_paths, outermost_frame
 from srcad.frontend.source.syntax import is_generator
 from srcad.frontend.store import stopped
@@ -211,7 +212,8 @@ def lowered(
     refuse_hits(state)
     guard_paths(state)
     atom = Const(None) if result is None else result
-    block = Block((), tuple(state.builder.ops), (atom,))
+    ops = tuple(work_arrays.checked(state, params))
+    block = Block((), ops, (atom,))
     made = Function(name, (*params, *(c.value for c in state.captures)), block, where)
     written = frozenset(written_parameters(state))
     return Lowered(
@@ -227,6 +229,7 @@ def lowered(
 
 def begin_places(state: Machine) -> None:
     """Read what places hold first of which one path only will be seen to write them."""
+    work_arrays.begin(state)
     for place in state.outside.first.values():
         box = first_content(state, place)
         if box is not None:

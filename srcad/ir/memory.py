@@ -12,7 +12,19 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.ir.core import Arg, Atom, Call, Const, Display, Function, Routine, Value, values_in, walk
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Call,
+    Const,
+    Display,
+    Function,
+    Op,
+    Routine,
+    Value,
+    values_in,
+    walk,
+)
 from srcad.rules.registry import lookup, memory_of
 from srcad.startup import identifiers
 from srcad.types.numeric import Numeric
@@ -113,12 +125,23 @@ def returns_argument(target: Any) -> bool:
     return memory_of(target) == "argument"
 
 
+def keeps_operand(op: Op) -> bool:
+    """Return True if a call puts its last argument where it outlives the call.
+
+    An array takes in the numbers of what is stored in it, and not the object.
+    """
+    if not isinstance(op, Call) or not is_one_of(op.target, KEEPING):
+        return False
+    into = op.args[0]
+    return not (isinstance(into, Value) and isinstance(into.type, Numeric))
+
+
 def values_kept_outside(function: Function) -> set[Value]:
     """Return the values that outlive the call, because the caller or an object keeps them."""
     return {
         value
         for op in walk(function.block)
-        if isinstance(op, Call) and is_one_of(op.target, KEEPING)
+        if isinstance(op, Call) and keeps_operand(op)
         for value in values_in(op.args[-1])
         if has_storage(value)
     }
@@ -129,7 +152,7 @@ def replaced_outside(function: Function) -> dict[Call, set[Value]]:
     places: dict[tuple[Value, Const], list[Call]] = {}
     elsewhere: set[Value] = set()
     for op in walk(function.block):
-        if isinstance(op, Call) and is_one_of(op.target, KEEPING):
+        if isinstance(op, Call) and keeps_operand(op):
             owner, *names, kept = op.args
             if names and isinstance(owner, Value) and isinstance(names[0], Const):
                 places.setdefault((owner, names[0]), []).append(op)

@@ -50,13 +50,23 @@ class OutsidePlace:
         return id(self.owner), self.kind, self.name
 
 
+@dataclass(frozen=True, eq=False)
+class WorkArray:
+    """An array outside into which the function writes: its contents, and how to refuse that."""
+
+    place: OutsidePlace
+    error: errors.SrcadError
+
+
 @dataclass(eq=False)
 class Outside:
     """The places that a function reads and writes.
 
     `holders` are the dicts, lists and data classes, by identity, that are not taken apart; `first`
     are the places whose first content is read when the call starts; `unread` are the managers that
-    must be read: all of these outlive a reading.
+    must be read; `work` are the arrays that the function writes into: all of these outlive a
+    reading.  `refused` are the arrays that were refused, perhaps since it was not known yet that
+    they are written into; `versions` are the first versions of those in `work`.
     `seen` are all that were read or written, by the paths that lead there; `written` are the names
     of those written, `arrays` the names of those that were given an array; `given` are arrays that
     were handed out for good.  `doubts` are the calls that may have changed something; `inner` are
@@ -72,9 +82,20 @@ class Outside:
     unread: set[Any] = field(default_factory=set)
     doubts: list[OpaqueEffect] = field(default_factory=list)
     inner: set[Path] = field(default_factory=set)
+    work: dict[Key, WorkArray] = field(default_factory=dict)
+    refused: list[WorkArray] = field(default_factory=list)
+    versions: dict[Value, WorkArray] = field(default_factory=dict)
     count: int = 0
     token: Constant = field(default_factory=lambda: Constant(None))
 
     def next(self) -> Outside:
         """For a further reading."""
-        return Outside(self.holders, self.first, unread=self.unread)
+        return Outside(self.holders, self.first, unread=self.unread, work=self.work)
+
+    def follow(self, error: errors.SrcadError) -> bool:
+        """Follow the array that an error is about from now on; False if there is none."""
+        found = next((one for one in self.refused if one.error is error), None)
+        if found is None or found.place.key in self.work:
+            return False
+        self.work[found.place.key] = found
+        return True

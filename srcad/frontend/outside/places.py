@@ -60,12 +60,23 @@ def real(state: Machine, name: str, box: AbstractValue) -> Atom:
     """
     if isinstance(box, Holder):
         return state.captured(box.path, box.value, Opaque(type(box.value)))
+    _refuse_work_array(state, box)
     made = _built(state, box, {})
     state.frames[0].env.pop(REAL + name, None)
     if made is not None:
         state.frames[0].env[REAL + name] = made
         return made
     return state.atom(box)
+
+
+def _refuse_work_array(state: Machine, box: AbstractValue) -> None:
+    """Refuse to put a work array elsewhere: what is read of it here is a version, not itself."""
+    for value in values_of(box) if state.outside.work else ():
+        found = state.origins.get(value)
+        objects = frozenset({value}) if found is None else found.everything
+        for one in objects.union(*(state.began.get(o, frozenset()) for o in objects)):
+            if one in state.outside.versions:
+                raise state.outside.versions[one].error
 
 
 def _built(state: Machine, box: AbstractValue, done: dict[int, Value | None]) -> Value | None:
@@ -86,6 +97,7 @@ def _built(state: Machine, box: AbstractValue, done: dict[int, Value | None]) ->
 
 
 def _part(state: Machine, box: AbstractValue, done: dict[int, Value | None]) -> Atom:
+    _refuse_work_array(state, box)
     made = _built(state, box, done)
     if made is None and isinstance(box, Holder):
         return real(state, "", box)
@@ -295,6 +307,8 @@ def note_array_written(
     """
     env, outside = state.frames[0].env, state.outside
     for key, name in outside.written.items():
+        if key in outside.work:
+            continue
         old, new = before.get(name, UNBOUND), env.get(name, UNBOUND)
         place = next(iter(outside.seen[key].values()))
         if isinstance(old, Stale) and name in outside.arrays and is_shown(old.value):

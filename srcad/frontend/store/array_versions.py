@@ -6,6 +6,7 @@ what it shows becomes `Stale`: reading it afterwards is refused.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,9 +14,16 @@ from srcad import errors, runtime
 from srcad.frontend.domain.access_paths import SAME, Step, are_disjoint
 from srcad.frontend.domain.memory import Either, Origin
 from srcad.frontend.domain.structure import Done, components, mapped
-from srcad.frontend.domain.values import AbstractValue, Frame, FunctionValue, GeneratorValue, Stale
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Env,
+    Frame,
+    FunctionValue,
+    GeneratorValue,
+    Stale,
+)
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.outside import places
+from srcad.frontend.outside import places, work_arrays
 from srcad.frontend.store.origins import bases, inner_values, is_doubtful, origin, realised
 from srcad.frontend.store.ownership import check_owner, restart_for_ownership, with_beginnings
 from srcad.ir.core import UNDEF, Atom, Block, Const, If, Value
@@ -169,6 +177,25 @@ def _follow(
     refuse_hidden(state, with_beginnings(state, objects))
     if before:
         places.note_array_written(state, before, lambda box: _may_show(state, box, objects))
+        _write_through(state, before, root, place)
+
+
+def _write_through(
+    state: Machine, before: Env, root: Value | None, place: tuple[Step, ...]
+) -> None:
+    """Write into arrays outside what was written into their versions.
+
+    `place` leads to it from `root`, the new version; None: it is not known where that is.
+    """
+    for array, new in work_arrays.changed(state, before):
+        if new is not root or not place:
+            work_arrays.write(state, array, Const(Ellipsis), new)
+            continue
+        last = place[-1]
+        is_item = last.target is operator.getitem
+        view = realised(state, array, place[:-1] if is_item else place)
+        index = last.args[0] if is_item else Const(Ellipsis)
+        work_arrays.write(state, view, index, realised(state, new, place))
 
 
 def _is_disjoint_view(where: Origin, objects: frozenset[Value], place: tuple[Step, ...]) -> bool:

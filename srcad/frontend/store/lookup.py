@@ -29,7 +29,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.outside import places
+from srcad.frontend.outside import places, work_arrays
 from srcad.frontend.outside.doubts import note_read
 from srcad.frontend.store import stale
 from srcad.ir.core import Const, Value
@@ -247,6 +247,10 @@ def value_of_object(state: Machine, value: Any, path: Path | None) -> AbstractVa
     if path is None:
         return Constant(value)
     note_read(state, path, value)
+    if state.outside.work:
+        found = work_arrays.version_of(state, path, value)
+        if found is not None:
+            return found
     if value is None or is_instance(value, bool | str | bytes):
         state.guard(path, "equals", value)
         return Constant(value)

@@ -7,6 +7,7 @@ from typing import NoReturn
 from srcad import errors
 from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.outside import work_arrays
 from srcad.ir.core import Value
 
 
@@ -27,15 +28,24 @@ def check_owner(state: Machine, objects: frozenset[Value]) -> None:
             )
         if is_captured(state, object_):
             state.inactive.hit = object_
-            state.refuse(
-                errors.MutationError,
-                "cannot write into an array from outside the function",
-                why="a global or enclosing array would change with every gradient.",
-                help=("write into a copy:  y = y.copy()", "or pass the array as an argument"),
-            )
+            _refuse_outside(state, object_)
         state.written_objects.append(object_)
     for object_ in objects:
         state.note_write(object_)
+
+
+def _refuse_outside(state: Machine, object_: Value) -> NoReturn:
+    """Refuse to write into an array outside; note which, as it may be a work array."""
+    try:
+        state.refuse(
+            errors.MutationError,
+            "cannot write into an array from outside the function",
+            why="a global or enclosing array would change with every gradient.",
+            help=("write into a copy:  y = y.copy()", "or pass the array as an argument"),
+        )
+    except errors.MutationError as error:
+        work_arrays.note_refused(state, object_, error)
+        raise
 
 
 def with_beginnings(state: Machine, objects: frozenset[Value]) -> frozenset[Value]:
