@@ -260,6 +260,29 @@ def _reason(family: Family, cause: Cause | None) -> str:
     return "other lengths, integers or surroundings" if cause is None else str(cause)
 
 
+# Comments at the beginning of a text that was written without arguments.
+
+_UNKNOWN_TYPES = """\
+# This is the form for arguments of unknown types. A call makes the form for its own:
+"""
+_DECIDED_LATER = """\
+# This is the function: its derivative depends on the types of the arguments. To see it,
+"""
+_HOW = "# call the derivative once, or .specialize({}), and print .source again.\n"
+_LONGEST_LIST = 18  # of arguments: the line has at most 88 columns
+
+
+def _spelled_arguments(signature: inspect.Signature) -> str:
+    """Return the required parameters as a call names them; three dots if they are many."""
+    names = [
+        p.name if p.kind is not p.KEYWORD_ONLY else f"{p.name}={p.name}"
+        for p in signature.parameters.values()
+        if p.default is p.empty and p.kind not in VARIADIC
+    ]
+    listed = ", ".join(names)
+    return listed if listed and len(listed) <= _LONGEST_LIST else "..."
+
+
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R", covariant=True)
@@ -423,7 +446,12 @@ class Gradient(Pickled, Generic[P, R]):
         entry = self._newest()
         if entry is not None:
             return Code(entry.artifact.text)
-        return Code(readable(self.function, self.request).text)
+        artifact = readable(self.function, self.request)
+        if artifact.text == artifact.note:  # there is no source, and will be none
+            return Code(artifact.text)
+        what = _DECIDED_LATER if artifact.note else _UNKNOWN_TYPES
+        how = _HOW.format(_spelled_arguments(self.__signature__))
+        return Code(what + how + artifact.text)
 
     def specialize(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
         """Return the bare compiled function for arguments like these: it checks nothing.

@@ -125,6 +125,31 @@ def test_the_docstring_of_a_derivative_is_that_of_the_function():
     assert type(grad(energy)).__doc__.startswith("A derivative of a function")
 
 
+def test_source_before_the_first_call_says_how_to_see_the_form_of_a_call():
+    def energy_of(x, *, k):
+        return np.sum(np.tanh(k * x))
+
+    made = grad(energy_of)
+    before = made.source
+    after = made.specialize(np.ones(3), k=2.0) and made.source
+
+    assert before.startswith("# This is the form for arguments of unknown types.")
+    assert ".specialize(x, k=k), and print .source again.\n" in before
+    assert max(map(len, before.splitlines()[:2])) <= 88
+    assert "unknown" not in after
+
+
+def test_source_before_the_first_call_of_what_needs_types_says_how_to_see_it():
+    def energy_of(state, temperature, field, coupling):
+        return state.energy(temperature, field, coupling)
+
+    first, second, third = grad(energy_of).source.splitlines()[:3]
+
+    assert first.startswith("# This is the function:")
+    assert second == "# call the derivative once, or .specialize(...), and print .source again."
+    assert third.startswith("# decided at the call: ")
+
+
 def test_help_includes_signature_and_docstring():
     text = re.sub(".\b", "", pydoc.render_doc(grad(energy)))
 
