@@ -30,7 +30,7 @@ from srcad.arguments.request import (
     wrt_entries,
 )
 from srcad.arguments.signature import describe
-from srcad.arguments.wrt import VARIADIC
+from srcad.arguments.wrt import POSITIONAL, VARIADIC
 from srcad.backends.interface import NotCovered
 from srcad.calling import captured, exports, finite, nodes
 from srcad.calling.cache import Entry, Family, record_of
@@ -283,6 +283,26 @@ def _spelled_arguments(signature: inspect.Signature) -> str:
     return listed if listed and len(listed) <= _LONGEST_LIST else "..."
 
 
+def _named(function: Any, entry: int | str) -> str:
+    """Return what an entry of `wrt` differentiates by: the name of the parameter if it has one.
+
+    >>> _named(lambda x, *rest: x, 0), _named(lambda x, *rest: x, 2), _named(lambda x: x, "x.W")
+    ('x', 'rest[1]', 'x.W')
+    """
+    if isinstance(entry, str):
+        return entry
+    if parameters_of(function) is None:
+        return f"argument {entry}"
+    parameters = list(signature_of(function).parameters.values())
+    positional = [p.name for p in parameters if p.kind not in VARIADIC]
+    before = [p.name for p in parameters if p.kind in POSITIONAL]
+    variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+    if variadic is not None and entry >= len(before):
+        return f"{variadic}[{entry - len(before)}]"
+    is_known = -len(positional) <= entry < len(positional)
+    return positional[entry] if is_known else f"argument {entry}"
+
+
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R", covariant=True)
@@ -381,9 +401,11 @@ class Gradient(Pickled, Generic[P, R]):
 
     def _documentation(self) -> str:
         kind = MODES[self.request.mode].title
-        names = ", ".join(map(str, self.request.wrt or ()))
-        text = f"{kind} of {name_of(self.function)} by {names}.\n\n{documented(self.function)}"
-        return text.rstrip()
+        names = ", ".join(_named(self.function, entry) for entry in self.request.wrt or ())
+        title = f"{kind} of {name_of(self.function)}"
+        if names:
+            title += f" with respect to {names}"
+        return f"{title}.\n\n{documented(self.function)}".rstrip()
 
     def _repr_html_(self) -> str:
         return highlighted(self.source)
