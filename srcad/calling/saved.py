@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.errors import short_path
+from srcad.errors import short_place_of
 from srcad.ir.core import Const, For, Function, If, Location, Op, Value, While, walk
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, resolved
@@ -68,8 +68,7 @@ class SavedValue(str):
         if self.where is None or not self.where.file:
             return ""
         text = linecache.getline(self.where.file, self.where.line).strip()
-        file = short_path(self.where.file).replace("\\", "/").rpartition("/")[2]
-        return f"{file}:{self.where.line}  {text}".rstrip()
+        return f"{short_place_of(self.where.file, self.where.line)}  {text}".rstrip()
 
 
 class Saved(tuple[SavedValue, ...]):
