@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 import operator
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from srcad.backends.python.naming.liveness import is_nested, live_segments, visible_lists
 from srcad.backends.python.naming.names import fresh, parameter_name
@@ -76,12 +76,13 @@ Segment = tuple[int, int]
 
 @dataclass(eq=False)
 class Web:
-    """Values that share a variable; `segments` are sorted."""
+    """Values that share a variable; `segments` are sorted; a primal operation made one of them."""
 
     segments: list[Segment]
     members: list[Value] = field(default_factory=list)
     hint: tuple[int, str] | None = None
     param: str | None = None
+    is_primal: bool = False
 
     @property
     def start(self) -> int:
@@ -137,6 +138,7 @@ class Webs:
             bisect.insort(first.segments, segment)
         first.members += second.members
         first.param = first.param or second.param
+        first.is_primal |= second.is_primal
         hints = [h for h in (first.hint, second.hint) if h is not None]
         first.hint = min(hints, default=None)
         for value in second.members:
@@ -152,9 +154,9 @@ def coalesce(
     params: tuple[Value, ...], body: list[Statement], nesting: Nesting, uses: Uses
 ) -> Webs:
     """Find the variables and name them."""
-    webs = Webs(params)
+    webs, origins = Webs(params), _origins(body)
     for value, segments in live_segments(params, body, nesting).items():
-        web = Web(segments[::-1], [value])
+        web = Web(segments[::-1], [value], is_primal=_is_primal(value, origins))
         if value.hint is not None:
             web.hint = (web.start, identifier(value.hint))
         webs.web[value] = web
@@ -164,10 +166,10 @@ def coalesce(
     pairs: list[tuple[int, Value, Value]] = []
     _copies(body, nesting, 0, pairs)
     pairs.sort(key=lambda pair: -pair[0])
+    own = _own_bars(params, origins)
     for _, target, source in pairs:
-        if _may_share(webs, target, source):
+        if _may_share(webs, target, source, own):
             webs.merge(target, source)
-    origins = _origins(body)
     for web in dict.fromkeys(webs.web.values()):
         if web.hint is None and web.param is None:
             # Behind all hints of the user's, so that his names win.
@@ -208,13 +210,35 @@ def _caught(statements: list[Statement]) -> Iterator[Value]:
             yield from _caught(inner)
 
 
-def _may_share(webs: Webs, target: Value, source: Value) -> bool:
-    """Two names that mean something stay two: ``x = a`` before a loop is there to be read."""
+def _may_share(webs: Webs, target: Value, source: Value, own: Container[str]) -> bool:
+    """Two names that mean something stay two: ``x = a`` before a loop is there to be read.
+
+    A value of the user's function has no name of a cotangent, unless `own` has that name.
+    """
     web, other = webs.web.get(source), webs.web.get(target)
     if web is None or other is None:
         return False
+    if any(a.is_primal and _is_cotangent(b, own) for a, b in ((web, other), (other, web))):
+        return False
     names = {w.param or (w.hint[1] if w.hint is not None else None) for w in (web, other)}
     return len(names - {None}) < 2
+
+
+def _own_bars(params: Iterable[Value], origins: dict[Value, Do]) -> frozenset[str]:
+    """Return the names of the user's that look like those of cotangents."""
+    named = [*params, *(value for value in origins if _is_primal(value, origins))]
+    return frozenset(v.hint for v in named if v.hint is not None and v.hint.endswith("_bar"))
+
+
+def _is_primal(value: Value, origins: dict[Value, Do]) -> bool:
+    """Return True if an operation of the user's function makes a value."""
+    return value in origins and origins[value].op.half == "primal"
+
+
+def _is_cotangent(web: Web, own: Container[str]) -> bool:
+    """Return True if a variable has the name of a cotangent, which no primal value may have."""
+    name = web.hint[1] if web.param is None and web.hint is not None else ""
+    return name.endswith("_bar") and name not in own
 
 
 def _origins(statements: list[Statement]) -> dict[Value, Do]:
