@@ -256,12 +256,33 @@ def _origins(statements: list[Statement]) -> dict[Value, Do]:
 def _derived(web: Web, origins: dict[Value, Do], nesting: Nesting, uses: Uses) -> str:
     """Return a name for a variable that neither the user nor a transform has named."""
     for value in web.members:
-        saved = collected_atom(value, uses)
-        if isinstance(saved, Value):
-            name = saved.hint or _by_operation(saved, uses.origin.get(saved), nesting)
-            return f"{name}_saved" if value in uses.collected_by else name
+        name = _name_of_collected(value, nesting, uses) or _name_of_item(value, uses)
+        if name is not None:
+            return name
     value = next((v for v in web.members if v in origins), web.members[0])
     return _by_operation(value, origins[value].op if value in origins else None, nesting)
+
+
+_SAVED = "_saved"
+
+
+def _name_of_collected(value: Value, nesting: Nesting, uses: Uses) -> str | None:
+    """Return the name of a list that a loop has collected, or of an item of one, or None."""
+    saved = collected_atom(value, uses)
+    if not isinstance(saved, Value):
+        return None
+    name = saved.hint or _name_of_collected(saved, nesting, uses)
+    name = name or _by_operation(saved, uses.origin.get(saved), nesting)
+    return f"{name}{_SAVED}" if value in uses.collected_by else name
+
+
+def _name_of_item(value: Value, uses: Uses) -> str | None:
+    """Return ``x_1`` for an item of the parameter ``x_saved_1``, None for other values."""
+    seq = uses.item_of.get(value)
+    if seq is None or not isinstance(seq.type, ListOf):
+        return None
+    name, mark, number = (seq.hint or _name_of_item(seq, uses) or "").rpartition(_SAVED)
+    return f"{name}{number}" if mark and (not number or number[1:].isdigit()) else None
 
 
 def _by_operation(value: Value, op: Op | None, nesting: Nesting) -> str:
