@@ -374,7 +374,7 @@ def _loaded(
     return [backend.load(text, label) for text in texts], texts, backend.name, None
 
 
-def _texts(backend: Backend, parts: Sequence[Part]) -> list[Written]:
+def _texts(backend: Backend, parts: Sequence[Part]) -> Sequence[Written]:
     """Return the text of each part; a value that is passed on has one name in both parts."""
     texts: list[Written] = []
     for k, part in enumerate(parts):

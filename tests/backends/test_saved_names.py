@@ -104,11 +104,17 @@ def test_items_of_saved_lists_have_the_names_of_what_was_saved():
     assert "value" not in seen.adjoint_source
 
 
-def test_numbered_lists_have_items_with_the_same_numbers():
+def test_lists_of_two_equal_names_are_told_apart_by_their_variables():
     seen = srcad.inspect(of_a_loop, X)
 
-    assert "sin_saved_1.append(sin_1)" in seen.primal_source
-    assert "sin_1" in seen.adjoint_source.partition(" in zip(")[0].partition("for ")[2]
+    assert "sin_saved.append(sin)" in seen.primal_source
+    assert "sin_1_saved.append(sin_1)" in seen.primal_source
+    loop = " ".join(seen.adjoint_source.partition("for ")[2].partition(":\n")[0].split())
+    items, _, lists = loop.partition(" in zip(")
+    names = [name.removeprefix("reversed(").rstrip(")") for name in lists.split(", ")]
+    pairs = dict(zip(names, items.split(", "), strict=True))
+    assert pairs["sin_saved"] == "sin"
+    assert pairs["sin_1_saved"] == "sin_1"
 
 
 @pytest.mark.filterwarnings("ignore::srcad.errors.BackendWarning")

@@ -60,8 +60,9 @@ def names_of_saved(text: str, count: int, among: int) -> list[str] | None:
     variables = {item.id for item in items if isinstance(item, ast.Name)}
     names: list[str] = []
     for item in items:
-        is_first = isinstance(item, ast.Name) and item.id not in names
-        names.append(item.id if is_first else fresh(_wanted(item), {*variables, *names}))
+        wanted = _wanted(item)
+        is_first = isinstance(item, ast.Name) and wanted not in names
+        names.append(wanted if is_first else fresh(wanted, {*variables, *names}))
     return names
 
 

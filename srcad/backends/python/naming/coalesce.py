@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 import operator
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from srcad.backends.python.naming.liveness import is_nested, live_segments, visible_lists
 from srcad.backends.python.naming.names import fresh, parameter_name
@@ -175,8 +175,12 @@ def coalesce(
             # Behind all hints of the user's, so that his names win.
             wanted = _derived(web, origins, nesting, uses)
             web.hint = (web.start + _DERIVED, identifier(wanted))
+    for item in uses.taken_from:
+        saved = collected_atom(item, uses)
+        if isinstance(saved, Value) and _have_the_same_derived_name(webs, item, saved):
+            webs.merge(saved, item)
     _share_hints(webs)
-    _name(webs)
+    _name(webs, uses)
     return webs
 
 
@@ -277,12 +281,12 @@ def _name_of_collected(value: Value, nesting: Nesting, uses: Uses) -> str | None
 
 
 def _name_of_item(value: Value, uses: Uses) -> str | None:
-    """Return ``x_1`` for an item of the parameter ``x_saved_1``, None for other values."""
+    """Return ``x`` for an item of the parameter ``x_saved``, None for other values."""
     seq = uses.item_of.get(value)
     if seq is None or not isinstance(seq.type, ListOf):
         return None
     name, mark, number = (seq.hint or _name_of_item(seq, uses) or "").rpartition(_SAVED)
-    return f"{name}{number}" if mark and (not number or number[1:].isdigit()) else None
+    return name if mark and (not number or number[1:].isdigit()) else None
 
 
 def _by_operation(value: Value, op: Op | None, nesting: Nesting) -> str:
@@ -318,15 +322,46 @@ def _wanted(web: Web) -> str:
     return web.hint[1]
 
 
-def _name(webs: Webs) -> None:
+def _have_the_same_derived_name(webs: Webs, a: Value, b: Value) -> bool:
+    first, second = webs.web.get(a), webs.web.get(b)
+    if first is None or second is None or not first.is_derived or not second.is_derived:
+        return False
+    return _wanted(first) == _wanted(second)
+
+
+def _name(webs: Webs, uses: Uses) -> None:
+    """Give each variable its name; a list of saved values has that of their variable."""
     taken: set[str] = set()
     numbers: dict[str, int] = {}
     distinct = dict.fromkeys(webs.web.values())
-    for web in sorted(distinct, key=_naming_order):
-        name = fresh(_wanted(web), taken, numbers)
+    lists = {web: saved for web in distinct if (saved := _saved_in(web, uses)) is not None}
+    for web in sorted(distinct, key=lambda w: (_depth(w, webs, lists), *_naming_order(w))):
+        wanted = webs.names.get(lists[web]) if web in lists else None
+        name = fresh(_wanted(web) if wanted is None else f"{wanted}{_SAVED}", taken, numbers)
         taken.add(name)
         for value in web.members:
             webs.names[value] = name
+
+
+def _depth(web: Web, webs: Webs, lists: Mapping[Web, Value]) -> int:
+    """Return 0 for a variable that is no list of saved values, 1 for one, 2 for a list of these."""
+    seen: list[Web] = []
+    while web in lists and web not in seen:
+        seen.append(web)
+        inner = webs.web.get(lists[web])
+        if inner is None:
+            break
+        web = inner
+    return len(seen)
+
+
+def _saved_in(web: Web, uses: Uses) -> Value | None:
+    """Return the value that a loop collects in a list, if the list is named after it."""
+    for value in web.members if web.param is None else ():
+        saved = collected_atom(value, uses) if value in uses.collected_by else None
+        if isinstance(saved, Value) and _wanted(web).endswith(_SAVED):
+            return saved
+    return None
 
 
 def _naming_order(web: Web) -> tuple[bool, int]:
