@@ -260,7 +260,7 @@ def _origins(statements: list[Statement]) -> dict[Value, Do]:
 def _derived(web: Web, origins: dict[Value, Do], nesting: Nesting, uses: Uses) -> str:
     """Return a name for a variable that neither the user nor a transform has named."""
     for value in web.members:
-        name = _name_of_collected(value, nesting, uses) or _name_of_item(value, uses)
+        name = _name_of_collected(value, nesting, uses) or _name_of_item(value, nesting, uses)
         if name is not None:
             return name
     value = next((v for v in web.members if v in origins), web.members[0])
@@ -280,12 +280,14 @@ def _name_of_collected(value: Value, nesting: Nesting, uses: Uses) -> str | None
     return f"{name}{_SAVED}" if value in uses.collected_by else name
 
 
-def _name_of_item(value: Value, uses: Uses) -> str | None:
-    """Return ``x`` for an item of the parameter ``x_saved``, None for other values."""
+def _name_of_item(value: Value, nesting: Nesting, uses: Uses) -> str | None:
+    """Return ``x`` for an item of the list of saved values ``x_saved``, or None."""
     seq = uses.item_of.get(value)
     if seq is None or not isinstance(seq.type, ListOf):
         return None
-    name, mark, number = (seq.hint or _name_of_item(seq, uses) or "").rpartition(_SAVED)
+    listed = seq.hint or _name_of_collected(seq, nesting, uses)
+    listed = listed or _name_of_item(seq, nesting, uses) or ""
+    name, mark, number = listed.rpartition(_SAVED)
     return name if mark and (not number or number[1:].isdigit()) else None
 
 
