@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
 from typing import Any, ClassVar, Protocol
 
 _WIDEST_CARET = 100
@@ -135,7 +136,8 @@ def rendered(where: Place, arrow: str) -> list[str]:
     start = _characters(source, where.column)
     if where.end_column == 0 and not source[:start].strip():
         start = len(source) - len(source.lstrip())
-    lines = [f"  {arrow} {short_path(where.file)}:{where.line}:{start + 1}"]
+    place = place_of(where.file, where.line)
+    lines = [f"  {arrow} {place if cell_of(where.file) else f'{place}:{start + 1}'}"]
     if not source.strip():
         return lines
     number = str(where.line)
@@ -153,6 +155,36 @@ def rendered(where: Place, arrow: str) -> list[str]:
 def _characters(line: str, offset: int) -> int:
     """Return the column in characters of an offset that `ast` counts in UTF-8 bytes."""
     return len(line.encode()[:offset].decode(errors="ignore"))
+
+
+def place_of(file: str, line: int) -> str:
+    """Return a place as its reader looks for it: ``model.py:7``, ``cell 2, line 7``."""
+    cell = cell_of(file)
+    return f"cell {cell}, line {line}" if cell else f"{short_path(file)}:{line}"
+
+
+def short_place_of(file: str, line: int) -> str:
+    """Return a place without folders, so that text does not depend on the machine."""
+    return f"{file_title(file)}, line {line}" if cell_of(file) else f"{file_title(file)}:{line}"
+
+
+def file_title(file: str) -> str:
+    """Return the last part of a path, or ``cell 2`` for a cell of a notebook."""
+    cell = cell_of(file)
+    return f"cell {cell}" if cell else file.replace("\\", "/").rpartition("/")[2]
+
+
+def cell_of(file: str) -> str:
+    """Return the number of the notebook's cell that has a file name; '' for a file.
+
+    IPython knows the number that is shown beside the cell, which is that of its last run.
+    """
+    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    compiler = getattr(get(), "compile", None) if get is not None else None
+    format_name = getattr(compiler, "format_code_name", None)
+    found = format_name(file) if format_name is not None else None  # ("Cell", "In[2]")
+    number = str(found[1]).removeprefix("In[").removesuffix("]") if found else ""
+    return number if number.isdigit() else ""
 
 
 def short_path(file: str) -> str:

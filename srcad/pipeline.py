@@ -14,6 +14,7 @@ from srcad.arguments.request import Parameter, Request, module_of_callable, name
 from srcad.arguments.signature import describe, generic, is_in_c_order
 from srcad.arguments.wrt import WrtEntry, differentiated
 from srcad.backends.interface import Backend, NotCovered, Written
+from srcad.backends.interface.saved_names import named_alike
 from srcad.backends.registry import BACKENDS, backend_of
 from srcad.errors import NotCompiledError, SrcadError, UnsupportedTypeError
 from srcad.frontend.domain.frames import Dicts, Inactive, NumbersNeeded
@@ -377,14 +378,25 @@ def _loaded(
     """
     label = f"{module.rpartition('.')[2]}.{name}".lstrip(".")
     try:
-        ready = [backend.prepare(finished(part.function, part.own)) for part in parts]
+        texts = _texts(backend, parts)
     except NotCovered as found:
         if backend.is_strict and not found.is_choice:
             raise _not_compiled(name, found) from None
         loaded, texts, first, _ = _loaded(name, module, _first(), parts)
         return loaded, texts, f"{first}: {found}" if found.reason else first, found
-    texts = [backend.write(one, part.name) for one, part in zip(ready, parts, strict=True)]
     return [backend.load(text, label) for text in texts], texts, backend.name, None
+
+
+def _texts(backend: Backend, parts: Sequence[Part]) -> Sequence[Written]:
+    """Return the text of each part; a value that is passed on has one name in both parts."""
+    texts: list[Written] = []
+    for k, part in enumerate(parts):
+        function = part.function
+        if part.passed:
+            before = parts[k - 1].function
+            function = named_alike(function, before, texts[-1].text, part.passed)
+        texts.append(backend.write(backend.prepare(finished(function, part.own)), part.name))
+    return texts
 
 
 def _not_compiled(name: str, found: NotCovered) -> NotCompiledError:

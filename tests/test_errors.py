@@ -2,7 +2,9 @@
 
 import linecache
 import pickle
+import sys
 import traceback
+import types
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +76,39 @@ def test_location_without_source_only_named():
 
 def test_file_outside_working_directory_shown_with_full_path():
     assert errors.short_path("/elsewhere/model.py") == "/elsewhere/model.py"
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """The file name of cell 12 of a notebook, as IPython knows it."""
+    file = "/tmp/ipykernel_7/123456.py"
+    text = "import numpy as np\ndef f(x):\n    return np.sin(x)\n"
+    monkeypatch.setitem(linecache.cache, file, (len(text), None, text.splitlines(True), file))
+    names = {file: ("Cell", "In[12]")}
+    shell = types.SimpleNamespace(compile=types.SimpleNamespace(format_code_name=names.get))
+    module = types.SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    space = {}
+    exec(compile(text, file, "exec"), space)
+    return space["f"]
+
+
+def test_place_in_notebook_names_cell_and_line(notebook):
+    with pytest.raises(errors.SrcadError) as caught:
+        srcad.grad(notebook)(np.ones(2))
+
+    assert str(caught.value).splitlines()[1] == "  --> cell 12, line 2"
+    assert str(caught.value).splitlines()[2] == "   2 | def f(x):"
+    assert "# f  (cell 12, line 2)" in srcad.elementwise_grad(notebook).source
+
+
+def test_place_in_generated_code_of_notebook_names_cell_and_line(notebook):
+    file = notebook.__code__.co_filename
+
+    assert errors.short_place_of(file, 7) == errors.place_of(file, 7) == "cell 12, line 7"
+    assert errors.file_title(file) == "cell 12"
+    assert errors.short_place_of("/elsewhere/model.py", 7) == "model.py:7"
+    assert errors.place_of("/elsewhere/model.py", 7) == "/elsewhere/model.py:7"
 
 
 def test_every_code_is_used_once():

@@ -30,7 +30,7 @@ from srcad.arguments.request import (
     wrt_entries,
 )
 from srcad.arguments.signature import describe
-from srcad.arguments.wrt import VARIADIC
+from srcad.arguments.wrt import POSITIONAL, VARIADIC
 from srcad.backends.interface import NotCovered
 from srcad.calling import captured, exports, finite, nodes
 from srcad.calling.cache import Entry, Family, record_of
@@ -260,6 +260,49 @@ def _reason(family: Family, cause: Cause | None) -> str:
     return "other lengths, integers or surroundings" if cause is None else str(cause)
 
 
+# Comments at the beginning of a text that was written without arguments.
+
+_UNKNOWN_TYPES = """\
+# This is the form for arguments of unknown types. A call makes the form for its own:
+"""
+_DECIDED_LATER = """\
+# This is the function: its derivative depends on the types of the arguments. To see it,
+"""
+_HOW = "# call the derivative once, or .specialize({}), and print .source again.\n"
+_LONGEST_LIST = 18  # of arguments: the line has at most 88 columns
+
+
+def _spelled_arguments(signature: inspect.Signature) -> str:
+    """Return the required parameters as a call names them; three dots if they are many."""
+    names = [
+        p.name if p.kind is not p.KEYWORD_ONLY else f"{p.name}={p.name}"
+        for p in signature.parameters.values()
+        if p.default is p.empty and p.kind not in VARIADIC
+    ]
+    listed = ", ".join(names)
+    return listed if listed and len(listed) <= _LONGEST_LIST else "..."
+
+
+def _named(function: Any, entry: int | str) -> str:
+    """Return what an entry of `wrt` differentiates by: the name of the parameter if it has one.
+
+    >>> _named(lambda x, *rest: x, 0), _named(lambda x, *rest: x, 2), _named(lambda x: x, "x.W")
+    ('x', 'rest[1]', 'x.W')
+    """
+    if isinstance(entry, str):
+        return entry
+    if parameters_of(function) is None:
+        return f"argument {entry}"
+    parameters = list(signature_of(function).parameters.values())
+    positional = [p.name for p in parameters if p.kind not in VARIADIC]
+    before = [p.name for p in parameters if p.kind in POSITIONAL]
+    variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+    if variadic is not None and entry >= len(before):
+        return f"{variadic}[{entry - len(before)}]"
+    is_known = -len(positional) <= entry < len(positional)
+    return positional[entry] if is_known else f"argument {entry}"
+
+
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R", covariant=True)
@@ -358,9 +401,11 @@ class Gradient(Pickled, Generic[P, R]):
 
     def _documentation(self) -> str:
         kind = MODES[self.request.mode].title
-        names = ", ".join(map(str, self.request.wrt or ()))
-        text = f"{kind} of {name_of(self.function)} by {names}.\n\n{documented(self.function)}"
-        return text.rstrip()
+        names = ", ".join(_named(self.function, entry) for entry in self.request.wrt or ())
+        title = f"{kind} of {name_of(self.function)}"
+        if names:
+            title += f" with respect to {names}"
+        return f"{title}.\n\n{documented(self.function)}".rstrip()
 
     def _repr_html_(self) -> str:
         return highlighted(self.source)
@@ -423,7 +468,12 @@ class Gradient(Pickled, Generic[P, R]):
         entry = self._newest()
         if entry is not None:
             return Code(entry.artifact.text)
-        return Code(readable(self.function, self.request).text)
+        artifact = readable(self.function, self.request)
+        if artifact.text == artifact.note:  # there is no source, and will be none
+            return Code(artifact.text)
+        what = _DECIDED_LATER if artifact.note else _UNKNOWN_TYPES
+        how = _HOW.format(_spelled_arguments(self.__signature__))
+        return Code(what + how + artifact.text)
 
     def specialize(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
         """Return the bare compiled function for arguments like these: it checks nothing.

@@ -13,6 +13,7 @@ from srcad.calling.cache import Family
 from srcad.calling.gradient import Gradient, family_of
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import FLOATING, again
+from srcad.calling.showing import Documentation
 from srcad.errors import SeedError
 from srcad.startup.short_tracebacks import short_traceback
 
@@ -102,6 +103,9 @@ class Product(Gradient[P, R]):
         else:
             v = inspect.Parameter("v", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         return own.replace(parameters=[*parameters[:at], v, *parameters[at:]])
+
+
+Product.__doc__ = Documentation(Product.__doc__)  # type: ignore[assignment]
 
 
 def in_direction(function: Any, args: tuple[Any, ...], v: Any) -> tuple[tuple[Any, ...], Any]:

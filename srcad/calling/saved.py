@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from srcad.errors import short_path
+from srcad.backends.interface.saved_names import returned_items
+from srcad.errors import short_place_of
 from srcad.ir.core import Const, For, Function, If, Location, Op, Value, While, walk
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, resolved
@@ -68,8 +69,7 @@ class SavedValue(str):
         if self.where is None or not self.where.file:
             return ""
         text = linecache.getline(self.where.file, self.where.line).strip()
-        file = short_path(self.where.file).replace("\\", "/").rpartition("/")[2]
-        return f"{file}:{self.where.line}  {text}".rstrip()
+        return f"{short_place_of(self.where.file, self.where.line)}  {text}".rstrip()
 
 
 class Saved(tuple[SavedValue, ...]):
@@ -146,31 +146,15 @@ def saved_values(
 
 
 def _returned(text: str, values: Sequence[Any]) -> list[str]:
-    """Return the last items of what the written primal returns: the names are those of the text.
-
-    Where it returns in several places, one of them may have no more than a constant for a value
-    that another one saves.
-    """
-    definition = ast.parse(text).body[0]
-    count = len(values)
-    returned = [node.value for node in ast.walk(definition) if isinstance(node, ast.Return)]
-    whole = [
-        one.elts[-count:]
-        for one in returned[::-1]
-        if isinstance(one, ast.Tuple) and len(one.elts) > count
-    ]
-    if not whole:
+    """Return the last items of what the written primal returns: the names are those of the text."""
+    named = returned_items(text, len(values))
+    if named is None:
         return [getattr(v, "hint", None) or f"t{k + 1}" for k, v in enumerate(values)]
-    named = [min(items, key=_is_constant) for items in zip(*whole, strict=True)]
     hints = [
-        getattr(value, "hint", None) if _is_constant(one) else None
+        getattr(value, "hint", None) if isinstance(one, ast.Constant) else None
         for one, value in zip(named, values, strict=True)
     ]
     return [hint or ast.unparse(one) for one, hint in zip(named, hints, strict=True)]
-
-
-def _is_constant(item: ast.expr) -> bool:
-    return isinstance(item, ast.Constant)
 
 
 def _saved_value(name: str, atom: Any, made: _Makers, lengths: Lengths) -> SavedValue:

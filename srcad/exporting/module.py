@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from srcad.arguments.request import name_of
-from srcad.errors import ExportError, SrcadError
+from srcad.errors import ExportError, SrcadError, file_title
 from srcad.exporting import self_check
 from srcad.exporting.definitions import Definitions, is_installed
 from srcad.exporting.derivative import Derivative, Draft, drafted
@@ -241,8 +241,8 @@ def _header(draft: Draft, recipe: Sequence[str]) -> str:
     where = derivative.primal.where
     lines = [*_filled(f'"""{sentence(derivative)}'), ""]
     if where is not None:
-        file = where.file.replace("\\", "/").rpartition("/")[2]
-        lines += _filled(f"Written by srcad from {draft.derivative.name} of {_one_line(file)}.")
+        file = _one_line(file_title(where.file))
+        lines += _filled(f"Written by srcad from {draft.derivative.name} of {file}.")
     lines += _filled(f"It needs {' and '.join(needs)} only, and is for arguments like these:")
     lines.append("")
     for parameter, type_ in zip(derivative.parameters, derivative.types, strict=True):

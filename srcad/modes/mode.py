@@ -83,12 +83,14 @@ class Problem:
 class Part:
     """One function that is to be written.
 
-    `own` are the positions of its results that share memory with nothing else.
+    `own` are the positions of its results that share memory with nothing else.  Its first
+    `passed` parameters are the last results of the part before it, and have their names.
     """
 
     name: str
     function: Function
     own: Sequence[int]
+    passed: int = 0
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,12 @@ def as_two_functions(made: Function, problem: Problem) -> Results:
     return Results(
         (
             Part(f"{name}_primal", halves.primal, own=(0,)),
-            Part(f"{name}_adjoint", without_raising_ops(halves.adjoint), own=range(count)),
+            Part(
+                f"{name}_adjoint",
+                without_raising_ops(halves.adjoint),
+                own=range(count),
+                passed=len(halves.saved),
+            ),
         ),
         run=partial(
             pair,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from srcad.errors import short_path
+from srcad.errors import short_place_of
 from srcad.ir.core import Location
 from srcad.runtime import deep_copy
 from srcad.startup.records import dataclass
@@ -166,7 +166,7 @@ def _place(where: Location | None) -> str:
     if where is None or not where.file:
         return ""
     text = linecache.getline(where.file, where.line).strip()
-    return f"{short_path(where.file).rpartition('/')[2]}:{where.line}  {text}".rstrip()
+    return f"{short_place_of(where.file, where.line)}  {text}".rstrip()
 
 
 def shown(value: Any) -> str:

@@ -157,10 +157,12 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
     `known` is the table of calls seen so far: what they compute, and in which block.  `uses` counts
     how often a value was read before the walk.  `integers` are those of the primal that are in
     scope everywhere, by what is known of them.  `shared` are the values that a rewrite has found to
-    be read more than once: see `is_settled`.
+    be read more than once: see `is_settled`.  `primal` are the results of primal ops; they get no
+    names of cotangents.
     """
 
     definitions: dict[Value, Call] = field(default_factory=dict)
+    primal: set[Value] = field(default_factory=set)
     known: dict[Any, Value] = field(default_factory=dict)
     uses: dict[Value, int] = field(default_factory=dict)
     out: list[Op] = field(default_factory=list)
@@ -291,6 +293,8 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
             case For() | While():
                 self._loop(op)
         self._live_in(number, op.results)
+        if op.half in _KEPT:
+            self.primal.update(op.results)
 
     def _arguments(self, op: Call) -> Call:
         op = substituted_call(op, self.merged)
@@ -316,7 +320,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         if found is not op.result:
             self.changed = True
             self.merged[op.result] = found
-            if isinstance(found, Value) and found.hint is None:
+            if isinstance(found, Value) and found.hint is None and found not in self.primal:
                 found.hint = op.result.hint
 
     def _simplest(self, call: Call) -> Atom:

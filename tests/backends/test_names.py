@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
+import re
 
 import numpy as np
 import pytest
 
+import srcad
 from srcad.backends.python.backend import load
 from srcad.backends.python.emitter import emit
 from srcad.backends.python.naming.names import fresh, identifier, parameter_name
@@ -84,3 +86,58 @@ def test_namespace_contains_only_used_names() -> None:
 
     assert set(emitted.namespace) == {"np"}
     assert load(emitted)(0.5) == np.sin(0.5)
+
+
+def product_of_two(x, y):
+    z = np.exp(x * y)
+    return np.sum(z * np.sin(y))
+
+
+def residual_of_two(x, y):
+    r = np.tanh(x) - y
+    return np.sum(r * r) * 0.5
+
+
+def rotated(x, y):
+    a, b, c = x[0], x[1], x[0] * x[1]
+    for _ in range(4):
+        a, b, c = b, c, a
+    return a + 2 * b * c * y[0]
+
+
+def item_of_a_path(x, y):
+    d = {"a": x[0], "b": x[1]}
+    for k in ("a", "b"):
+        if d[k] > 0.5:
+            d[k] = d["a"] * y[2]
+        else:
+            d["b"] = d["a"] * y[1]
+    return d["a"] * d["b"]
+
+
+@pytest.mark.parametrize("f", [product_of_two, residual_of_two, rotated, item_of_a_path])
+def test_primal_value_has_no_name_of_a_cotangent(f):
+    x, y = np.array([0.3, 0.7, 0.2]), np.array([0.5, 0.9, 1.1])
+    g = srcad.grad(f, wrt=(0, 1))
+
+    found = g(x, y)
+
+    primal = re.split(r"\n +# ", g.source)[0]
+    assert not re.search(r"_bar(_\d+)? =", primal)
+    for k, gradient in enumerate(found):
+        for j in range(3):
+            step = 1e-6 * (np.arange(3) == j)
+            up, down = ([x, y] for _ in range(2))
+            up[k], down[k] = up[k] + step, down[k] - step
+            assert gradient[j] == pytest.approx((f(*up) - f(*down)) / 2e-6, rel=1e-7, abs=1e-9)
+
+
+def test_name_of_the_user_that_looks_like_a_cotangent_is_kept():
+    def f(x_bar, y):
+        x_bar = np.exp(x_bar * y)
+        return np.sum(x_bar * x_bar)
+
+    g = srcad.grad(f)
+    g(np.ones(2), np.ones(2))
+
+    assert "    x_bar = np.exp(x_bar * y)\n" in g.source

@@ -118,11 +118,56 @@ def test_doctest_finder_on_module_containing_derivative(make, function):
 def test_the_docstring_of_a_derivative_is_that_of_the_function():
     said = grad(energy, wrt="x").__doc__
 
-    assert said.startswith("Gradient of energy by x.\n\nThe energy of a state.\n")
-    assert value_and_grad(energy).__doc__.startswith("Value and gradient of energy by 0.")
-    assert elementwise_grad(np.sin).__doc__.startswith("Gradient of the sum of sin by 0.")
-    assert grad(without_docstring).__doc__ == "Gradient of without_docstring by 0."
+    assert said.startswith("Gradient of energy with respect to x.\n\nThe energy of a state.\n")
+    title = "Value and gradient of energy with respect to x."
+    assert value_and_grad(energy).__doc__.startswith(title)
+    title = "Gradient of the sum of sin with respect to "
+    assert elementwise_grad(np.sin).__doc__.startswith(title)
+    assert grad(without_docstring).__doc__ == "Gradient of without_docstring with respect to x."
     assert type(grad(energy)).__doc__.startswith("A derivative of a function")
+
+
+def mixed(a, *rest, k=2.0):
+    return a * rest[1] * k
+
+
+@pytest.mark.parametrize(
+    ("made", "title"),
+    [
+        (grad(energy, wrt=(0, "k")), "Gradient of energy with respect to x, k."),
+        (grad(energy, wrt=-1), "Gradient of energy with respect to k."),
+        (grad(mixed, wrt=(0, 2)), "Gradient of mixed with respect to a, rest[1]."),
+        (srcad.jacobian(energy, wrt="x.W"), "Jacobian of energy with respect to x.W."),
+        (srcad.hvp(energy), "Product of the Hessian with a vector of energy with respect to x."),
+    ],
+)
+def test_help_names_what_a_derivative_is_with_respect_to(made, title):
+    assert made.__doc__.splitlines()[0] == title
+
+
+def test_source_before_the_first_call_says_how_to_see_the_form_of_a_call():
+    def energy_of(x, *, k):
+        return np.sum(np.tanh(k * x))
+
+    made = grad(energy_of)
+    before = made.source
+    after = made.specialize(np.ones(3), k=2.0) and made.source
+
+    assert before.startswith("# This is the form for arguments of unknown types.")
+    assert ".specialize(x, k=k), and print .source again.\n" in before
+    assert max(map(len, before.splitlines()[:2])) <= 88
+    assert "unknown" not in after
+
+
+def test_source_before_the_first_call_of_what_needs_types_says_how_to_see_it():
+    def energy_of(state, temperature, field, coupling):
+        return state.energy(temperature, field, coupling)
+
+    first, second, third = grad(energy_of).source.splitlines()[:3]
+
+    assert first.startswith("# This is the function:")
+    assert second == "# call the derivative once, or .specialize(...), and print .source again."
+    assert third.startswith("# decided at the call: ")
 
 
 def test_help_includes_signature_and_docstring():

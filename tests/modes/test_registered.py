@@ -84,7 +84,7 @@ def test_registered_mode_requested_by_name(norm):
     assert (value, found) == (50.0, 20.0)
     assert "def norm_of_bowl(" in length.source
     assert repr(length) == "<srcad.norm of 'bowl' by 0>"
-    assert length.__doc__ == "Length of the gradient of bowl by 0."
+    assert length.__doc__ == "Length of the gradient of bowl with respect to x."
 
 
 def test_registered_mode_returning_function_with_extra_arguments(forward):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from srcad.errors import short_path
+from srcad.errors import place_of
 from srcad.ir.core import Function, Location
 from srcad.startup.records import dataclass
 
@@ -38,7 +38,7 @@ class NotCovered(Exception):  # noqa: N818 - no error: it says who writes the fu
         """Return the reason with file and line."""
         if self.where is None or not self.where.file:
             return self.reason
-        return f"{self.reason} ({short_path(self.where.file)}:{self.where.line})"
+        return f"{self.reason} ({place_of(self.where.file, self.where.line)})"
 
 
 class Written(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from srcad.errors import short_path
+from srcad.errors import place_of
 from srcad.ir.core import Location
 
 _MAPS: dict[str, tuple[weakref.ref[CodeType], Mapping[int, Location]]] = {}
@@ -38,7 +38,7 @@ def add_note(error: BaseException) -> None:
         return
     text = linecache.getline(where.file, where.line).strip()
     function = f" in {where.function!r}" if where.function else ""
-    note = f"srcad: this comes from {short_path(where.file)}:{where.line}{function}:  {text}"
+    note = f"srcad: this comes from {place_of(where.file, where.line)}{function}:  {text}"
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
 

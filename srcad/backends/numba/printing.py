@@ -25,6 +25,7 @@ from srcad.backends.numba.loops import (
     defined_in,
     walk,
 )
+from srcad.backends.python.writing.text import WIDTH, one_line
 from srcad.ir.core import Location
 from srcad.startup.identifiers import printable
 from srcad.startup.records import dataclass, field
@@ -257,7 +258,8 @@ class Writer:
         self._shown = where.file, where.line
         text = linecache.getline(where.file, where.line).strip()
         if text:
-            self._line(f"{indent}# {printable(text)[:76]}", where)
+            width = max(WIDTH - len(indent), 40)
+            self._line(f"{indent}{one_line(f'# {printable(text)}', width)}", where)
 
     def _line(self, line: str, where: Location | None = None) -> None:
         self.lines.append(line)

@@ -31,6 +31,7 @@ from srcad.backends.python.plan.statements import Append, Copy, Do, Return, Stat
 from srcad.backends.python.plan.structure import Structured, structure
 from srcad.backends.python.writing.text import Comment, render
 from srcad.backends.python.writing.writer import Writer
+from srcad.errors import short_place_of
 from srcad.ir.core import Atom, Call, Function, Location, Routine, Value, walk
 from srcad.ir.traits import is_builder
 from srcad.startup.records import dataclass
@@ -202,12 +203,7 @@ def _header(function: Function) -> list[str]:
     where = function.where
     if where is None:
         return []
-    return [f"{where.function or function.name}  ({base_name(where.file)}:{where.line})"]
-
-
-def base_name(file: str) -> str:
-    """Return the last part of a path, so that text does not depend on the machine."""
-    return file.replace("\\", "/").rpartition("/")[2]
+    return [f"{where.function or function.name}  ({short_place_of(where.file, where.line)})"]
 
 
 def _comments(source_line: SourceLine) -> Callable[[Location], tuple[str, str] | None]:
@@ -215,7 +211,7 @@ def _comments(source_line: SourceLine) -> Callable[[Location], tuple[str, str] |
         text = " ".join((source_line(where) or "").split())
         if not text or text.endswith(":"):
             return None
-        return text, f"({base_name(where.file)}:{where.line})"
+        return text, f"({short_place_of(where.file, where.line)})"
 
     return comment
 

@@ -1,5 +1,6 @@
 """Generated loops depend on the program only, not on the hashes of strings."""
 
+import linecache
 import os
 import subprocess
 import sys
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 from srcad.backends.numba.loops import ONE, ZERO, Apply, Assign, Dim, Load, Nest, Storage, whole
-from srcad.backends.numba.printing import allocations
+from srcad.backends.numba.printing import Writer, allocations
+from srcad.ir.core import Location
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = ["work", "a", "x_bar", "tanh_x", "b", "z", "c", "u_bar"]
@@ -62,3 +64,13 @@ def test_loops_of_forty_programs_do_not_depend_on_the_hash_seed():
 
     assert texts[0].count("def kernel(") >= 40
     assert texts[0] == texts[1]
+
+
+def test_comment_of_long_line_has_88_columns(monkeypatch):
+    file = "<long lines>"
+    monkeypatch.setitem(linecache.cache, file, (1, None, [f"y = x{' + x' * 40}\n"], file))
+    writer = Writer({}, {}, set())
+
+    writer._comment(Location(file, 1), 9 * "    ")
+
+    assert 85 <= len(writer.lines[0]) <= 88

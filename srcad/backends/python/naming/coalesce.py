@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 import operator
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from srcad.backends.python.naming.liveness import is_nested, live_segments, visible_lists
 from srcad.backends.python.naming.names import fresh, parameter_name
@@ -76,12 +76,13 @@ Segment = tuple[int, int]
 
 @dataclass(eq=False)
 class Web:
-    """Values that share a variable; `segments` are sorted."""
+    """Values that share a variable; `segments` are sorted; a primal operation made one of them."""
 
     segments: list[Segment]
     members: list[Value] = field(default_factory=list)
     hint: tuple[int, str] | None = None
     param: str | None = None
+    is_primal: bool = False
 
     @property
     def start(self) -> int:
@@ -137,6 +138,7 @@ class Webs:
             bisect.insort(first.segments, segment)
         first.members += second.members
         first.param = first.param or second.param
+        first.is_primal |= second.is_primal
         hints = [h for h in (first.hint, second.hint) if h is not None]
         first.hint = min(hints, default=None)
         for value in second.members:
@@ -152,9 +154,9 @@ def coalesce(
     params: tuple[Value, ...], body: list[Statement], nesting: Nesting, uses: Uses
 ) -> Webs:
     """Find the variables and name them."""
-    webs = Webs(params)
+    webs, origins = Webs(params), _origins(body)
     for value, segments in live_segments(params, body, nesting).items():
-        web = Web(segments[::-1], [value])
+        web = Web(segments[::-1], [value], is_primal=_is_primal(value, origins))
         if value.hint is not None:
             web.hint = (web.start, identifier(value.hint))
         webs.web[value] = web
@@ -164,17 +166,21 @@ def coalesce(
     pairs: list[tuple[int, Value, Value]] = []
     _copies(body, nesting, 0, pairs)
     pairs.sort(key=lambda pair: -pair[0])
+    own = _own_bars(params, origins)
     for _, target, source in pairs:
-        if _may_share(webs, target, source):
+        if _may_share(webs, target, source, own):
             webs.merge(target, source)
-    origins = _origins(body)
     for web in dict.fromkeys(webs.web.values()):
         if web.hint is None and web.param is None:
             # Behind all hints of the user's, so that his names win.
             wanted = _derived(web, origins, nesting, uses)
             web.hint = (web.start + _DERIVED, identifier(wanted))
+    for item in uses.taken_from:
+        saved = collected_atom(item, uses)
+        if isinstance(saved, Value) and _have_the_same_derived_name(webs, item, saved):
+            webs.merge(saved, item)
     _share_hints(webs)
-    _name(webs)
+    _name(webs, uses)
     return webs
 
 
@@ -208,13 +214,35 @@ def _caught(statements: list[Statement]) -> Iterator[Value]:
             yield from _caught(inner)
 
 
-def _may_share(webs: Webs, target: Value, source: Value) -> bool:
-    """Two names that mean something stay two: ``x = a`` before a loop is there to be read."""
+def _may_share(webs: Webs, target: Value, source: Value, own: Container[str]) -> bool:
+    """Two names that mean something stay two: ``x = a`` before a loop is there to be read.
+
+    A value of the user's function has no name of a cotangent, unless `own` has that name.
+    """
     web, other = webs.web.get(source), webs.web.get(target)
     if web is None or other is None:
         return False
+    if any(a.is_primal and _is_cotangent(b, own) for a, b in ((web, other), (other, web))):
+        return False
     names = {w.param or (w.hint[1] if w.hint is not None else None) for w in (web, other)}
     return len(names - {None}) < 2
+
+
+def _own_bars(params: Iterable[Value], origins: dict[Value, Do]) -> frozenset[str]:
+    """Return the names of the user's that look like those of cotangents."""
+    named = [*params, *(value for value in origins if _is_primal(value, origins))]
+    return frozenset(v.hint for v in named if v.hint is not None and v.hint.endswith("_bar"))
+
+
+def _is_primal(value: Value, origins: dict[Value, Do]) -> bool:
+    """Return True if an operation of the user's function makes a value."""
+    return value in origins and origins[value].op.half == "primal"
+
+
+def _is_cotangent(web: Web, own: Container[str]) -> bool:
+    """Return True if a variable has the name of a cotangent, which no primal value may have."""
+    name = web.hint[1] if web.param is None and web.hint is not None else ""
+    return name.endswith("_bar") and name not in own
 
 
 def _origins(statements: list[Statement]) -> dict[Value, Do]:
@@ -232,12 +260,35 @@ def _origins(statements: list[Statement]) -> dict[Value, Do]:
 def _derived(web: Web, origins: dict[Value, Do], nesting: Nesting, uses: Uses) -> str:
     """Return a name for a variable that neither the user nor a transform has named."""
     for value in web.members:
-        saved = collected_atom(value, uses)
-        if isinstance(saved, Value):
-            name = saved.hint or _by_operation(saved, uses.origin.get(saved), nesting)
-            return f"{name}_saved" if value in uses.collected_by else name
+        name = _name_of_collected(value, nesting, uses) or _name_of_item(value, nesting, uses)
+        if name is not None:
+            return name
     value = next((v for v in web.members if v in origins), web.members[0])
     return _by_operation(value, origins[value].op if value in origins else None, nesting)
+
+
+_SAVED = "_saved"
+
+
+def _name_of_collected(value: Value, nesting: Nesting, uses: Uses) -> str | None:
+    """Return the name of a list that a loop has collected, or of an item of one, or None."""
+    saved = collected_atom(value, uses)
+    if not isinstance(saved, Value):
+        return None
+    name = saved.hint or _name_of_collected(saved, nesting, uses)
+    name = name or _by_operation(saved, uses.origin.get(saved), nesting)
+    return f"{name}{_SAVED}" if value in uses.collected_by else name
+
+
+def _name_of_item(value: Value, nesting: Nesting, uses: Uses) -> str | None:
+    """Return ``x`` for an item of the list of saved values ``x_saved``, or None."""
+    seq = uses.item_of.get(value)
+    if seq is None or not isinstance(seq.type, ListOf):
+        return None
+    listed = seq.hint or _name_of_collected(seq, nesting, uses)
+    listed = listed or _name_of_item(seq, nesting, uses) or ""
+    name, mark, number = listed.rpartition(_SAVED)
+    return name if mark and (not number or number[1:].isdigit()) else None
 
 
 def _by_operation(value: Value, op: Op | None, nesting: Nesting) -> str:
@@ -273,15 +324,46 @@ def _wanted(web: Web) -> str:
     return web.hint[1]
 
 
-def _name(webs: Webs) -> None:
+def _have_the_same_derived_name(webs: Webs, a: Value, b: Value) -> bool:
+    first, second = webs.web.get(a), webs.web.get(b)
+    if first is None or second is None or not first.is_derived or not second.is_derived:
+        return False
+    return _wanted(first) == _wanted(second)
+
+
+def _name(webs: Webs, uses: Uses) -> None:
+    """Give each variable its name; a list of saved values has that of their variable."""
     taken: set[str] = set()
     numbers: dict[str, int] = {}
     distinct = dict.fromkeys(webs.web.values())
-    for web in sorted(distinct, key=_naming_order):
-        name = fresh(_wanted(web), taken, numbers)
+    lists = {web: saved for web in distinct if (saved := _saved_in(web, uses)) is not None}
+    for web in sorted(distinct, key=lambda w: (_depth(w, webs, lists), *_naming_order(w))):
+        wanted = webs.names.get(lists[web]) if web in lists else None
+        name = fresh(_wanted(web) if wanted is None else f"{wanted}{_SAVED}", taken, numbers)
         taken.add(name)
         for value in web.members:
             webs.names[value] = name
+
+
+def _depth(web: Web, webs: Webs, lists: Mapping[Web, Value]) -> int:
+    """Return 0 for a variable that is no list of saved values, 1 for one, 2 for a list of these."""
+    seen: list[Web] = []
+    while web in lists and web not in seen:
+        seen.append(web)
+        inner = webs.web.get(lists[web])
+        if inner is None:
+            break
+        web = inner
+    return len(seen)
+
+
+def _saved_in(web: Web, uses: Uses) -> Value | None:
+    """Return the value that a loop collects in a list, if the list is named after it."""
+    for value in web.members if web.param is None else ():
+        saved = collected_atom(value, uses) if value in uses.collected_by else None
+        if isinstance(saved, Value) and _wanted(web).endswith(_SAVED):
+            return saved
+    return None
 
 
 def _naming_order(web: Web) -> tuple[bool, int]:

@@ -47,6 +47,7 @@ class Uses:
     collected_by: dict[Value, Loop] = field(default_factory=dict)
     trips_of: dict[Value, Loop] = field(default_factory=dict)
     taken_from: dict[Value, tuple[For, Loop, int]] = field(default_factory=dict)
+    item_of: dict[Value, Value] = field(default_factory=dict)
     stacked: dict[Extent, Hashable] = field(default_factory=dict)
     inside: dict[Loop, set[Value]] = field(default_factory=dict)
     trips: dict[Loop, Hashable] = field(default_factory=dict)
@@ -78,8 +79,10 @@ def collected_uses(block: Block) -> Uses:
 
 
 def _note_rows(op: For, uses: Uses) -> None:
-    """Items of a list that an earlier loop collected."""
+    """Items of a sequence, and of a list that an earlier loop collected."""
     for param, seq in zip(op.items, op.seqs, strict=True):
+        if isinstance(seq, Value):
+            uses.item_of[param] = seq
         source = uses.collected_by.get(seq) if isinstance(seq, Value) else None
         if source is not None:
             assert isinstance(seq, Value)

@@ -35,10 +35,9 @@ class _Generator(SourceGenerator):  # type: ignore[misc]
     """astor's printer, with comments and plain string literals."""
 
     def visit_Comment(self, node: Comment) -> None:  # noqa: N802 - astor's protocol
-        self.newline()
-        self.write(one_line(f"# {node.text}", WIDTH - 4 * self.indentation))
-        if node.place:  # in full: whoever looks for the line needs it, and names of files differ
-            self.write(f"  {one_line(node.place)}")
+        for line in _comment(node, WIDTH - 4 * self.indentation):
+            self.newline()
+            self.write(line)
 
     def visit_Constant(self, node: ast.Constant) -> None:  # noqa: N802 - astor's protocol
         value = node.value
@@ -55,6 +54,20 @@ class _Generator(SourceGenerator):  # type: ignore[misc]
         for line in getattr(node, "header", ()):
             self.write(one_line(f"# {line}"))
             self.newline()
+
+
+def _comment(node: Comment, width: int) -> list[str]:
+    """Return the lines of a comment; the place is in full, since it is what a reader looks for."""
+    if not node.place:
+        return [one_line(f"# {node.text}", width)]
+    place = one_line(node.place)
+    room = width - len(place) - 2
+    if room < _LEAST_TEXT and len(node.text) + 2 > room:  # the place has a line of its own
+        return [one_line(f"# {node.text}", max(width, _LEAST_TEXT)), f"# {place}"]
+    return [f"{one_line(f'# {node.text}', room)}  {place}"]
+
+
+_LEAST_TEXT = 40  # columns of the user's line beside its place
 
 
 def _quoted(text: str) -> str:
