@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from srcad.errors import InvalidIRError
 from srcad.ir.core import Block, Call, Const, For, Function, If, Op, Try, Value, While
-from srcad.startup.records import replace
+from srcad.startup.records import computed
 
 
 def verify(function: Function) -> Function:
@@ -41,7 +41,7 @@ def _out_of_scope(value: Value, name: str, op: object) -> InvalidIRError:
 def _block(block: Block, scope: set[Value], defined: set[Value], name: str) -> None:
     scope = scope | set(block.params)
     for op in block.ops:
-        if replace(op).operands != op.operands:
+        if computed(op, "operands") != op.operands:
             raise InvalidIRError(f"an op of {name!r} was changed in place: {op!r}")
         for value in op.operands:
             if value not in scope:

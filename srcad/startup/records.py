@@ -26,7 +26,9 @@ from dataclasses import MISSING, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-__all__ = ["changed", "dataclass", "field", "is_record", "once", "record_fields", "replace"]
+__all__ = [
+    "changed", "computed", "dataclass", "field", "is_record", "once", "record_fields", "replace",
+]  # fmt: skip
 
 T = TypeVar("T")
 _REFUSES = os.environ.get("SRCAD_VERIFY", "0") not in ("", "0")
@@ -104,6 +106,11 @@ def changed(record: T, /, **fields: Any) -> T:
     """Return a record with some fields changed; the same object if they are equal."""
     same = all(getattr(record, name) == value for name, value in fields.items())
     return record if same else replace(record, **fields)  # type: ignore[type-var]
+
+
+def computed(record: Any, name: str) -> Any:
+    """Compute anew what is computed `once` for a record."""
+    return getattr(type(record), name).compute(record)
 
 
 def is_record(cls: Any) -> bool:
