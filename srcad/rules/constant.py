@@ -110,7 +110,8 @@ def full_like(y_bar, a, fill_value, dtype=None, order="K", subok=True, shape=Non
 @linear(
     np.linspace, result=Result(lambda retstep=False: 2 if retstep else 1),
     samples=lambda f, v, array: [
-        f(0.5, 2.0, 5), f(v, array(4), 3, axis=1), f(0.5, v, num=3), f(0.5, 2.0, 4, False)],
+        f(0.5, 2.0, 5), f(v, array(4), 3, axis=1), f(0.5, v, num=3), f(0.5, 2.0, 4, False),
+        f(v, 2.0, 3)],
 )  # fmt: skip
 def linspace(y_bar, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
     """``start + t * (stop - start)`` with fixed ``t``."""

@@ -65,7 +65,8 @@ def inner(y_bar, pad_width, array):
         f(v, 2, mode="mean", stat_length=3),
         *[f(m, 1, mode, stat_length=((2, 1), (3, 2))) for mode in ("maximum", "median")],
         f(m, ((2, 1), (0, 7)), "reflect", reflect_type="odd"),
-        f(v, (5, 1), "symmetric", reflect_type="odd")],
+        f(v, (5, 1), "symmetric", reflect_type="odd"),
+        f(m, 2, "linear_ramp", end_values=array(2))],
 )  # fmt: skip
 def pad(
     y_bar, y, array, pad_width, mode="constant", *, constant_values=0, end_values=0,

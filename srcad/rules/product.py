@@ -96,7 +96,7 @@ def dot(y_bar, a, b):
 @bilinear(
     np.inner, entries="contracted",
     samples=lambda f, v, m, t, array: [
-        f(v, array(4)), f(m, v), f(v, m), f(m, m), f(t, m), f(0.5, m), f(m, t)],
+        f(v, array(4)), f(m, v), f(v, m), f(m, m), f(t, m), f(0.5, m), f(m, t), f(m, 0.5)],
 )  # fmt: skip
 def inner(y_bar, a, b):
     """A number multiplies; otherwise the last axes meet."""
@@ -171,7 +171,8 @@ if hasattr(np, "matvec"):  # NumPy 2.2
         x2_bar = np.matvec(np.swapaxes(conj(x1), -1, -2), y_bar)
         return unbroadcast(x1_bar, x1), unbroadcast(x2_bar, x2)
 
-    @bilinear(np.vecmat, samples=lambda f, w, m, t, array: [f(w, m), f(array(2, 3), t), f(w, t)])
+    @bilinear(np.vecmat, samples=lambda f, w, m, t, array: [
+        f(w, m), f(array(2, 3), t), f(w, t), f(array(2, 3), m)])  # fmt: skip
     def vecmat(y_bar, x1, x2):
         """Conjugated vectors on the last axis times matrices; the axes before them broadcast."""
         x2_bar = x1[..., None] * y_bar[..., None, :]
@@ -180,7 +181,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
 
 @bilinear(
     np.linalg.vecdot, entries="contracted",
-    samples=lambda f, m, array: [f(m, array(3, 1), axis=0), f(m, m)],
+    samples=lambda f, m, array: [f(m, array(3, 1), axis=0), f(m, m), f(array(4), m)],
 )  # fmt: skip
 def vecdot_along(y_bar, a, b, *, axis=-1):
     """Vectors on one axis, the first one conjugated; the other axes broadcast."""
@@ -188,7 +189,7 @@ def vecdot_along(y_bar, a, b, *, axis=-1):
     return unbroadcast(conj(g) * b, a), unbroadcast(g * a, b)
 
 
-@bilinear(np.vecdot, entries="contracted", samples=lambda f, v, m: [f(m, v)])
+@bilinear(np.vecdot, entries="contracted", samples=lambda f, v, m: [f(m, v), f(v, m)])
 def vecdot(y_bar, a, b):
     return vecdot_along(y_bar, a, b)
 
@@ -303,7 +304,7 @@ def interleaved(rank):
 @bilinear(
     np.cross, np.linalg.cross,
     samples=lambda f, w, array: [
-        f(w, array(3)), f(array(2, 3), w), f(array(3, 2), array(3, 2), axis=0)],
+        f(w, array(3)), f(array(2, 3), w), f(array(3, 2), array(3, 2), axis=0), f(w, array(2, 3))],
 )  # fmt: skip
 def cross(y_bar, a, b, *, axis=-1):
     """``y_bar . (a x b)`` is a volume, which does not change when its edges rotate.

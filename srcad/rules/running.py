@@ -61,13 +61,16 @@ def ediff1d(y_bar, ary, to_end=None, to_begin=None):
     samples=lambda f, v, m, t, array: [
         f(m), f(m, 2), f(t, 1, 0), f(t, 2, 1), f(v, prepend=0.5),
         f(v, append=array(4), prepend=array(2)), f(m, 1, 0, append=array(1, 4)),
-        f(v, 3, append=1.5), f(v, 6)],
+        f(v, 3, append=1.5), f(v, 6), f(v, prepend=0.5, append=1.5)],
 )  # fmt: skip
 def diff(y_bar, a, n=1, axis=-1, prepend=None, append=None):
     """The transpose of a difference is minus the difference of the cotangent between zeros."""
-    zero = np.zeros_like(part(a, None, 1, axis))
-    if n == 1 and prepend is None and append is None:
-        return backward(zero, y_bar, axis), None, None
+    if prepend is None and append is None:
+        zero = np.zeros_like(part(a, None, 1, axis))
+        if n == 1:
+            return backward(zero, y_bar, axis), None, None
+    else:  # the array may be empty, what is put before and after it has differences
+        zero = np.zeros_like(np.sum(y_bar, axis=axis, keepdims=True))
     bar = y_bar
     for _ in range(n):
         bar = backward(zero, bar, axis)

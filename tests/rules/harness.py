@@ -64,10 +64,13 @@ def applied(rule, y_bar, y, args, kwargs):
 def directional(target, values, names, active, directions, step):
     """A central difference of `target` along `directions` (one per active leaf)."""
 
+    def moved_leaf(leaf, sign, moves):
+        return leaf + sign * step * next(moves) if is_float(leaf) else leaf
+
     def moved(sign):
         moves = iter(directions)
         shifted = [
-            rebuilt(value, (leaf + sign * step * next(moves) for leaf in leaves(value)))
+            rebuilt(value, (moved_leaf(leaf, sign, moves) for leaf in leaves(value)))
             if on
             else value
             for value, on in zip(values, active, strict=True)
@@ -104,7 +107,8 @@ def seeded(y, rng):
 def products(target, args, kwargs, rng, step=1e-6, symmetric=False):
     """``<u, J v>`` by differences and ``<J' u, v>`` by the rule, for random ``u`` and ``v``.
 
-    Differentiated are the arguments that the rule has an entry for and whose leaves are floats.
+    Differentiated are the floats of the arguments that the rule has an entry for; other leaves, as
+    the pivots beside a matrix, stay.
     """
     rule, values = lookup(target), [*args, *kwargs.values()]
     y_bar = seeded(target(*args, **kwargs), rng)
@@ -112,10 +116,11 @@ def products(target, args, kwargs, rng, step=1e-6, symmetric=False):
     active = [
         rule.entry(place) is not None
         and not isinstance(entry, NoPartial)
-        and all(is_float(leaf) for leaf in leaves(value))
+        and any(is_float(leaf) for leaf in leaves(value))
         for place, value, entry in zip((*range(len(args)), *kwargs), values, entries, strict=True)
     ]
-    used = [leaf for value, on in zip(values, active, strict=True) if on for leaf in leaves(value)]
+    given = [leaf for value, on in zip(values, active, strict=True) if on for leaf in leaves(value)]
+    used = [leaf for leaf in given if is_float(leaf)]
     directions = [rng.normal(size=np.shape(leaf)) for leaf in used]
     if symmetric:
         directions = [symmetrised(v) for v in directions]
@@ -124,6 +129,8 @@ def products(target, args, kwargs, rng, step=1e-6, symmetric=False):
     right, moves = 0.0, iter(directions)
     for value, entry, on in zip(values, entries, active, strict=True):
         for leaf, bar in paired(value, entry) if on else ():
+            if not is_float(leaf):
+                continue
             v = next(moves)
             if bar is not None:
                 assert np.shape(bar) == np.shape(leaf), (np.shape(bar), np.shape(leaf))

@@ -55,6 +55,7 @@ def test_bilinear_tangent_is_transpose_of_rule(call, rng):
     y_dot = sum(target(*with_one(args, place, dot), **kwargs) for place, dot in dots.items())
     bars = cotangents(target, args, kwargs, y_bar)
 
+    assert {k: np.shape(bars[k]) for k in places} == {k: np.shape(args[k]) for k in places}
     flowed = sum(np.sum(bar * dots[k]) for k in places for _, bar in paired(args[k], bars[k]))
     assert flowed == pytest.approx(np.sum(y_bar * y_dot), rel=1e-9, abs=1e-12)
 

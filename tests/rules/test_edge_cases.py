@@ -10,7 +10,7 @@ from srcad import grad
 from srcad.rules import formulas
 from srcad.rules.linalg import cofactors, lower_inverse
 from tests.marks import named
-from tests.rules.harness import cotangents
+from tests.rules.harness import cotangents, products
 from tests.rules.samples import ROWS, is_on_numbers, told
 
 f8 = np.float64
@@ -68,6 +68,16 @@ def test_gradient_of_empty_array_is_empty(target):
         (found,) = cotangents(target, (np.zeros(0),), {}, f8(1.0))
 
     assert np.shape(found) == (0,)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize(("empty", "around"), [((0,), (2,)), ((0, 3), (2, 3)), ((0, 0), (2, 0))])
+def test_differences_of_what_is_put_around_an_empty_array(n, empty, around, rng):
+    options = {"prepend": rng.normal(size=around), "append": rng.normal(size=around)}
+
+    left, right = products(np.diff, (np.zeros(empty), n, 0), options, rng)
+
+    assert right == pytest.approx(left, rel=1e-6)
 
 
 @pytest.mark.parametrize(("target", "args", "seed", "expected"), SEEDED[:2], ids=named)

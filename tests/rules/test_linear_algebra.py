@@ -146,6 +146,20 @@ def test_factor_kept_in_a_tuple():
     assert "if" not in gradient.source.replace("differ", "")
 
 
+@pytest.mark.parametrize("trans", [0, 1, 2])
+def test_gradient_through_lu_factors_and_pivots(trans):
+    rows = A[[2, 0, 1]]  # pivots exchange them
+
+    def f(a):
+        return np.sum(linalg.lu_solve(linalg.lu_factor(a), W, trans) ** 2)
+
+    x = np.linalg.solve(rows.T if trans else rows, W)
+    b_bar = np.linalg.solve(rows if trans else rows.T, 2 * x)
+    expected = -np.outer(x, b_bar) if trans else -np.outer(b_bar, x)
+
+    np.testing.assert_allclose(srcad.grad(f)(rows), expected, rtol=1e-9)
+
+
 def projection(a):
     n = linalg.null_space(a[:1])
     return np.sum(np.sin(n @ n.T))

@@ -14,6 +14,8 @@ W = np.array([1.0, 2.0, 3.0, 4.0])
 SELECTIONS = {
     "index": lambda x: np.sum(np.sqrt(x)[x > 0]),
     "sum where": lambda x: np.sum(np.sqrt(x), where=x > 0),
+    "lower triangle": lambda x: np.sum(np.tril(np.sqrt(x.reshape(2, 2)), -1)),
+    "upper triangle": lambda x: np.sum(np.triu(np.sqrt(x.reshape(2, 2)), 1)),
     "select": lambda x: np.sum(np.select([x > 0], [np.sqrt(x)], 0.0)),
     "reversed": lambda x: np.sum(np.where(x[::-1] > 0, np.sqrt(x)[::-1], 0.0)),
     "new axis": lambda x: np.sum(np.where(x[:, None] > 0, np.sqrt(x)[:, None], 0.0)),
@@ -56,7 +58,7 @@ def stored(y, places):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
-@pytest.mark.parametrize("name", some(SELECTIONS, 6))
+@pytest.mark.parametrize("name", some(SELECTIONS, 8))
 def test_entries_that_are_not_selected_have_no_part(name):
     f = SELECTIONS[name]
 

@@ -201,7 +201,8 @@ def quaternion_of_parameters_rule(y_bar, y, mrp):
 
 
 # ------------------------------------------------------------------------ of quaternions
-@adjoint(composed, samples=lambda f, v, array: [f(v, array(4)), f(array(2, 4), v)])
+@adjoint(composed, samples=lambda f, v, array: [
+    f(v, array(4)), f(array(2, 4), v), f(v, array(2, 4))])  # fmt: skip
 def composed_rule(y_bar, y, first, second):
     """SciPy normalises the product of quaternions; those of ``p q`` are ``g q*`` and ``p* g``."""
     length = np.sum(first * first, -1, keepdims=True) * np.sum(second * second, -1, keepdims=True)

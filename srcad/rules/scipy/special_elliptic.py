@@ -165,7 +165,8 @@ def ellipeinc(phi, m):
 
 
 @adjoint(special.ellipj, active=("u", "m"), samples=lambda f, near: [
-    f(near(0.3, 1.2, 4), near(0.2, 0.8, 4)), f(0.7, 0.3)])  # fmt: skip
+    f(near(0.3, 1.2, 4), near(0.2, 0.8, 4)), f(0.7, 0.3), f(near(0.3, 1.2, 4), 0.4),
+    f(0.7, near(0.2, 0.8, 4))])  # fmt: skip
 def ellipj(y_bar, y, u, m):
     """DLMF 22.13.1, 22.13.2, 22.13.3; by `m` from ``u = ellipkinc(ph, m)``."""
     sn, cn, dn, ph = y

@@ -185,6 +185,8 @@ def _pair_samples(f, v, w, m, array):
         f(m, array(3, 4), axis=None),
         f(array(7), array(7), alternative="less"),
         f(array(7), array(7), alternative="greater"),
+        f(array(7, 1), array(7, 2)),
+        f(array(7, 2), array(7, 1)),
     ]
 
 

@@ -176,6 +176,73 @@ def test_write_through_unknown_path_rejected(f: Callable[..., Any]) -> None:
         gradient(f, V)
 
 
+def last_item_by_two_indices(xs, s):
+    rows = [[x * s, s] for x in xs]
+    row = rows[1]
+    rows[-1][0] = 7.0 * s
+    return row[0] * s
+
+
+def item_replaced_after_it_was_read(xs, s):
+    rows = [[x * s, s] for x in xs]
+    row = rows[0]
+    rows[0] = [s, s]
+    row[0] = 3.0 * s * s
+    return rows[0][0] * s + row[0]
+
+
+def item_replaced_at_negative_index(xs, s):
+    rows = [[x * s, s] for x in xs]
+    row = rows[0]
+    rows[-2] = [s, s]
+    row[0] = 3.0 * s * s
+    return rows[0][0] * s + row[0]
+
+
+def other_item_replaced(xs, s):
+    rows = [[x * s, s] for x in xs]
+    row = rows[0]
+    rows[1] = [s, s]
+    row[0] = 3.0 * s * s
+    return rows[0][0] * s + rows[1][0]
+
+
+class Cell:
+    def __init__(self, value):
+        self.value = value
+
+
+def last_object_by_two_indices(xs, s):
+    cells = [Cell(x * s) for x in xs]
+    cell = cells[1]
+    cells[-1].value = 7.0 * s
+    return cell.value * s
+
+
+def object_replaced_after_it_was_read(xs, s):
+    cells = [Cell(x * s) for x in xs]
+    cell = cells[0]
+    cells[0] = Cell(s)
+    cell.value = 3.0 * s * s
+    return cells[0].value * s + cell.value
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        last_item_by_two_indices,
+        item_replaced_after_it_was_read,
+        item_replaced_at_negative_index,
+        other_item_replaced,
+        last_object_by_two_indices,
+        object_replaced_after_it_was_read,
+    ],
+)
+def test_item_of_list_with_two_indices_or_replaced(f):
+    """Indices of either sign may be one item; a name keeps an item that its list has lost."""
+    assert_program(f, [1.5, 2.5], 2.0)
+
+
 def test_use_of_row_written_through_alias_rejected() -> None:
     def f(x):
         g = [[e, e] for e in x]
