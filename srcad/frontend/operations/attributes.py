@@ -310,11 +310,12 @@ def of_object(state: Machine, box: Constant, name: str) -> AbstractValue:
     state.use_as_number(*([box] if name in _OF_NUMBERS else []))
     if is_instance(value, types.ModuleType):
         return _of_module(state, box, name)
-    if box.path is None and box.atom is None:
-        return _of_plain(state, value, name)
-    written = written_attribute(state, box, name)
+    is_plain = box.path is None and box.atom is None
+    written = written_attribute(state, box, name) if state.outside.seen or not is_plain else None
     if written is not None:
         return written
+    if is_plain:
+        return _of_plain(state, value, name)
     asked = reader(value, name)
     if asked is not None:
         return attribute_at_run_time(state, box, name, asked)
