@@ -15,6 +15,7 @@ from srcad import errors
 from srcad.arguments.signature import holds_its_code
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.outside_places import OutsidePlace
+from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.surroundings import Surroundings
 from srcad.frontend.domain.values import (
     UNBOUND,
@@ -307,7 +308,7 @@ def is_constant_object(value: Any) -> bool:
         | functools._lru_cache_wrapper
         | types.MethodDescriptorType
         | enum.Enum,
-    ) or (type(value).__module__ == "numpy" and callable(value))
+    ) or (type(value).__module__ == "numpy" and callable(value) and is_hashable(value))
 
 
 def is_data(value: Any) -> bool:
