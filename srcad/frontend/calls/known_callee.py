@@ -433,7 +433,7 @@ def _of_holder(
     ):
         return method_call.invoke_method(state, args[0], function.__name__, args[1:], kwargs)
     writes = isinstance(function, np.ufunc) and ("where" in kwargs or len(args) > function.nin)
-    if "out" in kwargs or writes:
+    if writes or ("out" in kwargs and not _is_own_code(function)):
         return array_writes.into(state, callee, args, kwargs)
     holder = looked_up(function, "__self__")
     if isinstance(holder, str):
@@ -444,6 +444,15 @@ def _of_holder(
     if random_draws.is_random(function) and function.__name__ == "shuffle" and holder is not None:
         return array_writes.shuffle(state, Constant(holder), args, kwargs)
     return None
+
+
+def _is_own_code(function: Any) -> bool:
+    """Return True for code of the user's: its parameter ``out`` is one like any other."""
+    if isinstance(function, types.FunctionType | types.MethodType):
+        return not is_library(function)
+    wraps = isinstance(function, type | functools.partial | functools._lru_cache_wrapper)
+    is_derivative = module_of(type(function)).startswith("srcad.")
+    return wraps or is_derivative or call_method_of(function) is not None
 
 
 def _made(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
