@@ -112,10 +112,12 @@ class Back(Pickled):
         return generated, saved, self._mold, self._count, self._order, self._name
 
     def _construct(self, generated: tuple[Any, ...], saved: Sequence[Any], *rest: Any) -> None:
-        *named, objects, lines = generated
-        found = {name: Made.found(value) for name, value in objects.items()}
+        name, text, file, modules, objects, lines = generated
+        made = {name: Made.found(value) for name, value in objects.items()}
         self.__init__(  # type: ignore[misc]
-            reloaded(*named, found, lines), [Made.found(value) for value in saved], *rest
+            reloaded(name, text, file, modules, made, lines),
+            [Made.found(value) for value in saved],
+            *rest,
         )
 
 

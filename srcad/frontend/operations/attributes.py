@@ -132,14 +132,15 @@ def of_sequence(state: Machine, box: AbstractValue, name: str) -> AbstractValue:
 
 def _refuse_attribute_of_result(state: Machine, box: TupleValue, name: str) -> None:
     """Refuse an attribute of a result of a library that is none of its items."""
-    made = next((op for op in state.builder.ops if box.source in op.results), None)
-    rule = registry.lookup(made.target) if isinstance(made, Call) else None
+    calls = (op for op in state.builder.ops if isinstance(op, Call))
+    target = next((op.target for op in calls if op.result is box.source), None)
+    rule = registry.lookup(target)
     if rule is None or not rule.shipped or rule.result is None or not rule.result.fields:
         return
     fields = ", ".join(map(repr, rule.result.fields))
     state.refuse(
         errors.UnsupportedSyntaxError,
-        f"cannot read {name!r} of a result of {registry.qualified_name(made.target)}",
+        f"cannot read {name!r} of a result of {registry.qualified_name(target)}",
         why=f"the derivatives of its items are known, and these are {fields}.",
         help=("compute it from these and the arguments",),
     )
