@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from srcad import runtime
 from srcad.analysis.activity import Facts, activity
@@ -19,6 +20,7 @@ from srcad.frontend.domain.frames import Inactive
 from srcad.frontend.domain.predicates import is_nondifferentiable
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Block, Call, Const, Function, Routine, Value, values_in, walk
+from srcad.ir.memory import has_storage
 from srcad.ir.operations import operation_of
 from srcad.ir.traits import is_known_part
 from srcad.types.numeric import Numeric
@@ -27,9 +29,13 @@ from srcad.types.structures import ListOf, Opaque, TupleOf, Type, is_text
 
 def refuse_uses(inactive: Inactive, block: Block, known: frozenset[Routine] = frozenset()) -> None:
     """Raise the error of the first opaque call on which a result of the block depends."""
-    if not inactive.on_copies:
+    if not inactive.on_copies and not inactive.unseen:
         return
     calls = [op for op in walk(block) if isinstance(op, Call)]
+    for op in (op for op in calls if op.result in inactive.unseen):
+        arrays = [v for v in op.operands if op.effect and has_storage(v)]
+        if _reaches_result(block, [op.result, *arrays, *_written(calls, op)]):
+            raise inactive.unseen[op.result]
     for op in filter(_runs_on_copies, calls):
         if _reaches_result(block, [op.result, *_written(calls, op)]):
             raise inactive.refusals[op.where]
@@ -67,14 +73,17 @@ def _runs_on_copies(op: Call) -> bool:
 def _reaches_result(block: Block, sources: Iterable[Value]) -> bool:
     function = Function("", (), block)
     marked: dict[Value, Activity] = dict.fromkeys(sources, True)
-    found = activity(function, marked, [True] * len(block.results), told=_flow)
+    flow = partial(_flow, frozenset(marked))
+    found = activity(function, marked, [True] * len(block.results), told=flow)
     return any(found.of(atom) is not False for atom in block.results)
 
 
-def _flow(op: Call, facts: Facts) -> Activity | None:
+def _flow(marked: frozenset[Value], op: Call, facts: Facts) -> Activity | None:
     """Return True if floats in the result of a call may depend on a marked value."""
     if op.target is primitives.stop:
         return False
+    if op.result in marked:
+        return True
     if _runs_on_copies(op):
         return facts.varied.get(op.result, False)
     if rule_of(op.target) is not None and not is_nondifferentiable(op.target, op.operands):

@@ -40,7 +40,19 @@ from srcad.types.structures import OPAQUE
 def hooked(state: Machine, given: Given) -> AbstractValue:
     """``hook(x, f)``: the same parts as new values; their cotangents go through `f`."""
     x, function = _two(state, given)
+    _refuse_in_rule(state, "hook")
     return _through(state, x, function) if state.is_active(x) else x
+
+
+def _refuse_in_rule(state: Machine, name: str) -> None:
+    """Refuse a mark in a rule: its cotangents are those of a second derivative."""
+    if state.stops_all:
+        state.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot read {name!r} inside a rule",
+            why="it is called when the rule itself is differentiated, and that is not supported.",
+            help=(f"call {name!r} in the function that uses the rule",),
+        )
 
 
 def _through(state: Machine, x: AbstractValue, function: AbstractValue) -> AbstractValue:
@@ -96,6 +108,7 @@ def _called(state: Machine, box: AbstractValue) -> Atom:
 # ------------------------------------------------------------------- statements of the sweep
 def in_reverse(state: Machine, node: ast.With, k: int) -> bool:
     """``with cotangent(x) as x_bar: ...``: a hook of `x` with the body as its function."""
+    _refuse_in_rule(state, "cotangent")
     variable, target = _names(state, node.items[k])
     body = rest_of(node, k)
     made = ast.FunctionDef("at_cotangent", _one_argument(target), [*body, _returned(target)], [])

@@ -22,6 +22,9 @@ from srcad.exporting.layout import import_lines, narrowed
 from srcad.exporting.literals import MOST_ENTRIES, assignment, dtype_text, literal, size
 from srcad.exporting.written_out import WIDTH, identifiers, reads_early, renamed
 from srcad.frontend.source.definition import definition
+from srcad.ir import primitives
+from srcad.ir.core import Block, Call, Routine, walk
+from srcad.ir.traits import is_stop
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent
 from srcad.types.sources import Unreadable
@@ -338,6 +341,15 @@ def _main(draft: Draft) -> str:
     compare = _COMPARISONS.get(derivative.request.mode, self_check.compare_gradients)
     result = f"{draft.name}({called})"
     places = tuple((p.parameter, p.keys) for p in derivative.places)
+    compared = [
+        f"{d.name_of(compare, compare.__name__)}(",
+        f'    "{draft.name}", value, derivative, example(), {places!r}',
+        ")",
+    ]
+    if _has_marks(derivative.primal.block):
+        unless = d.name_of(self_check.unless_marked, "unless_marked")
+        inner = [f"    {line}" for line in compared]
+        compared = [f"{unless}(", f'    "{draft.name}",', *inner[:-1], f"{inner[-1]},", ")"]
     lines = [
         "# fmt: off",
         "def example():",
@@ -355,9 +367,8 @@ def _main(draft: Draft) -> str:
         f"    def derivative({_derivative_parameters(derivative)}):",
         f"        return {_gradients(derivative, result)}",
         "",
-        f"    return {d.name_of(compare, compare.__name__)}(",
-        f'        "{draft.name}", value, derivative, example(), {places!r}',
-        "    )",
+        f"    return {compared[0]}",
+        *(f"    {line}" for line in compared[1:]),
         "# fmt: on",
         "",
         "",
@@ -365,6 +376,22 @@ def _main(draft: Draft) -> str:
         "    raise SystemExit(main())",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _has_marks(block: Block) -> bool:
+    """Return True if a derivative is stopped, or a cotangent changed, anywhere in a function."""
+    seen: set[Routine] = set()
+    pending = [block]
+    while pending:
+        for op in walk(pending.pop()):
+            if not isinstance(op, Call):
+                continue
+            if is_stop(op.target) or op.target is primitives.hooked:
+                return True
+            if isinstance(op.target, Routine) and op.target not in seen:
+                seen.add(op.target)
+                pending += [] if op.target.function is None else [op.target.function.block]
+    return False
 
 
 def _is_comparable(derivative: Derivative) -> bool:

@@ -135,6 +135,17 @@ def compared(
     return 0 if agrees else 1
 
 
+def unless_marked(name: str, status: int) -> int:
+    """Return the exit status of a function with marks, which differences do not see.
+
+    These are ``stop_gradient``, ``hook`` and ``cotangent``: a slope that differs tells nothing.
+    """
+    if status != 1:
+        return status
+    print(f"{name}: nothing to compare, a derivative is stopped or changed in the function")
+    return 2
+
+
 def tolerance(args: Any) -> float:
     """How far a slope may be from one by differences: single precision knows less."""
     kinds: list[Any] = []

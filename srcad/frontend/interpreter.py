@@ -28,6 +28,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.dispatch import reify
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.outside.unseen_reads import note_call
 from srcad.frontend.store import stale
 from srcad.frontend.store.aliases import note_element
 from srcad.frontend.store.foreign_operands import check_operands, type_of_objects
@@ -151,6 +152,7 @@ class Interpreter(Machine):
         )
         note(self, target, arguments, keywords, result)
         note_element(self, target, arguments, result)
+        note_call(self, target, arguments, keywords, result)
         if self.carries(target, self.builder.ops[-1].operands, result):
             self.active.add(result)
             check_operands(self, target, arguments, result)

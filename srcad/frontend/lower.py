@@ -38,7 +38,7 @@ from srcad.frontend.interpreter import Interpreter
 from srcad.frontend.machine.constants import box_of_arg, spread
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.outside import work_arrays
+from srcad.frontend.outside import unseen_reads, work_arrays
 from srcad.frontend.outside.places import begin, guard_paths, outermost_frame
 from srcad.frontend.source.syntax import is_generator
 from srcad.frontend.store import stopped
@@ -210,6 +210,7 @@ def lowered(
     Without a result every path raises.
     """
     refuse_hits(state)
+    unseen_reads.settle(state)
     guard_paths(state)
     atom = Const(None) if result is None else result
     ops = tuple(work_arrays.checked(state, params))

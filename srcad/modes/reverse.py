@@ -179,6 +179,30 @@ def _rows_at(
     return builder.build_like(type_, parts)
 
 
+def _with_second_derivatives_of_parts(function: Function, problem: Problem) -> Function:
+    """Return the derived function with the rows and columns of the Hessian for these places.
+
+    A row has the structure of its place, and each part of it that of the place of the column.
+    """
+    y, *found = function.block.results
+    wrt, columns = list(problem.wrt), [problem.distinct[k] for k in problem.order]
+    builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
+
+    def block(row: WrtEntry, column: WrtEntry) -> Atom:
+        whole = found[wrt.index(row.parameter)]
+        if len(wrt) > 1:
+            whole = part_of(builder.ops, whole, wrt.index(column.parameter)) or Const(None)
+        rows = type_at(function.params[row.parameter].type, row.keys)
+        return _rows_at(builder, function, _at(builder, function, whole, row), column, rows)
+
+    parts: list[Atom] = []
+    for row in problem.distinct:
+        blocks = [block(row, column) for column in columns]
+        parts.append(blocks[0] if len(blocks) == 1 else builder.build_tuple(*blocks))
+    results = Block((), tuple(builder.ops), (y, *parts))
+    return Function(function.name, function.params, results, function.where)
+
+
 def _at(builder: Builder, function: Function, gradient: Atom, place: WrtEntry) -> Atom:
     for count, key in enumerate(place.keys, 1):
         part = part_of(builder.ops, gradient, key)
@@ -326,7 +350,10 @@ def requested_gradients(made: Function, problem: Problem, *, laid_out: bool = Tr
         if problem.arguments:
             warn_of_steps(problem.function, lowered, made, problem.parameters, wrt, request.has_aux)
     places = problem.distinct
-    made = with_gradients_of_parts(made, places, wrt, rows)
+    if request.mode == "hessian" and any(place.keys for place in places):
+        made = _with_second_derivatives_of_parts(made, problem)
+    else:
+        made = with_gradients_of_parts(made, places, wrt, rows)
     if not laid_out:
         return made
     copied = {*problem.not_in_c_order, *problem.inside_others}

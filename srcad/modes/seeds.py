@@ -12,7 +12,7 @@ from srcad.arguments.signature import described_parts
 from srcad.backends.interface.tracebacks import add_note
 from srcad.backends.python.backend import generated_parts, reloaded
 from srcad.errors import SeedError
-from srcad.frontend.source.pickling import Pickled
+from srcad.frontend.source.pickling import Made, Pickled
 from srcad.ir.primitives import rebuilt
 from srcad.modes.calm import errors_are_ignored
 from srcad.modes.mode import Run
@@ -106,11 +106,19 @@ class Back(Pickled):
         return f"<srcad.pullback of {self._name!r}>"
 
     def _constructor_arguments(self) -> tuple[Any, ...]:
-        rest = self._saved, self._mold, self._count, self._order, self._name
-        return generated_parts(self._adjoint), *rest
+        *named, objects, lines = generated_parts(self._adjoint)
+        generated = *named, {name: Made.of(value) for name, value in objects.items()}, lines
+        saved = [Made.of(value) for value in self._saved]
+        return generated, saved, self._mold, self._count, self._order, self._name
 
-    def _construct(self, generated: tuple[Any, ...], *rest: Any) -> None:
-        self.__init__(reloaded(*generated), *rest)  # type: ignore[misc]
+    def _construct(self, generated: tuple[Any, ...], saved: Sequence[Any], *rest: Any) -> None:
+        name, text, file, modules, objects, lines = generated
+        made = {name: Made.found(value) for name, value in objects.items()}
+        self.__init__(  # type: ignore[misc]
+            reloaded(name, text, file, modules, made, lines),
+            [Made.found(value) for value in saved],
+            *rest,
+        )
 
 
 class Mold:

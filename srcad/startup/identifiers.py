@@ -186,7 +186,9 @@ def key_text(key: Any) -> str:
 def label(value: Any) -> str:
     """Return the name of a function or class in a message."""
     name = getattr(value, "__name__", None)
-    return printable(name if isinstance(name, str) and name else type(value).__name__)
+    if not isinstance(name, str) or not name:
+        return printable(type(value).__name__)
+    return printable(name.removeprefix("function "))  # of a Fortran routine
 
 
 def class_label(cls: type) -> str:

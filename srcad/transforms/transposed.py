@@ -146,12 +146,20 @@ def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
     weighted = Function("transposed", (*given, *free), block, op.where)
     made = vjp(weighted, list(range(len(given))), scope.sweep.inline, seed=Const(1.0))
     # the result does not depend on the cotangent; the value itself has its shape and dtype
-    values = {bar: scope.at(op.result, path) for path, bar in bars.items()}
+    values = {bar: _as_floats(forward, scope.at(op.result, path)) for path, bar in bars.items()}
     names = dict(zip(made.params, (*given, *free), strict=True))
     written = substituted_block(made.block, {p: values.get(v, v) for p, v in names.items()})
     forward.builder.ops.extend(map(_of_tangents, written.ops))
     found = dict(zip(paths, written.results[1:], strict=True))
     return _structure(op.result.type, (), found)
+
+
+def _as_floats(forward: ForwardScope, value: Value) -> Value:
+    """Return an array, that of integers as floats: cotangents of it are of that dtype."""
+    type_ = value.type
+    if not isinstance(type_, Numeric) or type_.form != "array" or type_.kind not in "iu":
+        return value
+    return forward.builder.call(np.astype, value, Const(np.float64))
 
 
 def _refuse_stops(op: Call, block: Block, moving: set[Value]) -> None:

@@ -141,3 +141,23 @@ def test_name_of_the_user_that_looks_like_a_cotangent_is_kept():
     g(np.ones(2), np.ones(2))
 
     assert "    x_bar = np.exp(x_bar * y)\n" in g.source
+
+
+def stacked_rows(x):
+    return np.sum(np.r_[x, 2.0 * x] ** 2) + np.sum(np.c_[x, x] ** 3)
+
+
+def on_a_grid(x):
+    return np.sum(np.mgrid[0:3] * x) + np.sum(np.ogrid[0 : len(x)] * x**2)
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"), [(stacked_rows, ()), (on_a_grid, ("np.mgrid[", "np.ogrid["))]
+)
+def test_indexed_objects_of_numpy_have_their_own_names(f, expected) -> None:
+    gradient = srcad.grad(f)
+    gradient(np.array([1.0, 2.0, 3.0]))
+
+    assert not re.search(r"\w+Class\[|nd_grid", gradient.source)
+    for text in expected:
+        assert text in gradient.source

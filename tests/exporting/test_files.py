@@ -644,3 +644,50 @@ def test_mark_of_export_depends_on_methods_of_classes(tmp_path):
     ]
 
     assert marks[0].split(",")[0] != marks[1].split(",")[0]
+
+
+# ------------------------------------------------------------------------------- marks
+def clip_to_one(x_bar):
+    return np.minimum(x_bar, 1.0)
+
+
+def with_stop(x):
+    return np.sum(x * srcad.stop_gradient(np.sum(x)))
+
+
+def with_hook(x):
+    return np.sum(5.0 * srcad.hook(x * x, clip_to_one))
+
+
+def with_cotangent(x):
+    y = x * x
+    with srcad.cotangent(y) as y_bar:
+        y_bar = np.minimum(y_bar, 1.0)
+    return np.sum(5.0 * y)
+
+
+def with_stop_in_a_branch(x):
+    return np.sum(x * (srcad.stop_gradient(x) if x[0] > 0.0 else x))
+
+
+def with_stopped_shift(x):
+    shift = srcad.stop_gradient(np.max(x))
+    return np.log(np.sum(np.exp(x - shift))) + shift
+
+
+@pytest.mark.parametrize(
+    ("f", "status"),
+    [
+        (with_stop, 2),
+        (with_hook, 2),
+        (with_cotangent, 2),
+        (with_stop_in_a_branch, 2),
+        (with_stopped_shift, 0),
+    ],
+)
+def test_self_check_of_marked_function_calls_no_right_derivative_wrong(f, status, tmp_path, capsys):
+    file = tmp_path / "marked.py"
+    srcad.grad(f).export(file, np.array([1.0, 2.0, 3.0]))
+
+    assert imported(file).main() == status
+    assert ("nothing to compare" in capsys.readouterr().out) == (status == 2)

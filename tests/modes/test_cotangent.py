@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import sys
 
 import numpy as np
@@ -320,3 +321,54 @@ def test_cotangent_body_exported_to_file(tmp_path):
 
     assert_allclose(space["grad_f"](2.0, 0.5), 3.0)
     assert g(2.0, 0.5) == 3.0
+
+
+LIMIT = 1.0
+
+
+def clipped_by_a_global(x):
+    y = x * x
+    with srcad.cotangent(y) as y_bar:
+        y_bar = np.minimum(y_bar, LIMIT)
+    return np.sum(5.0 * y)
+
+
+def clipped_by_a_local(x, limit):
+    y = x * x
+    with srcad.cotangent(y) as y_bar:
+        y_bar = np.array([min(part, limit) for part in y_bar])
+    return np.sum(5.0 * y)
+
+
+def clipped_in_a_loop(x):
+    y = x
+    for k in range(3):
+        y = y * x
+        with srcad.cotangent(y) as y_bar:
+            y_bar = np.minimum(y_bar, LIMIT + k)
+    return np.sum(5.0 * y)
+
+
+def hooked_by_a_local_function(x):
+    limit = 2.0
+    return np.sum(5.0 * srcad.hook(x * x, lambda bar, k=1.5: np.minimum(bar, limit * k)))
+
+
+@pytest.mark.parametrize(
+    ("f", "rest"),
+    [
+        (clipped_by_a_global, ()),
+        (clipped_by_a_local, (2.0,)),
+        (clipped_in_a_loop, ()),
+        (hooked_by_a_local_function, ()),
+    ],
+)
+def test_pullback_with_statements_of_the_sweep_is_pickled(f, rest):
+    _, back = srcad.pullback(f, np.array([1.0, 2.0, 3.0]), *rest)
+    expected = back(1.0)
+
+    for _ in range(2):
+        back = pickle.loads(pickle.dumps(back))
+
+        for found, known in zip(back(1.0), expected, strict=True):
+            np.testing.assert_array_equal(found, known)

@@ -96,3 +96,66 @@ def test_jacobian_by_item_inside_a_differentiated_function():
         return first * second
 
     assert srcad.grad(f)(2.0) == pytest.approx(30.0)  # f(x) = (2 x 5) 3
+
+
+def cubic(p, x):
+    return np.sum(p["m"] ** 3) * p["k"] ** 2 * np.sum(x**2)
+
+
+def blocks(f, values, h=1e-4):
+    """Return second differences of a function of several vectors, one block for each pair."""
+    sizes = [np.size(v) for v in values]
+    ends = np.cumsum(sizes)[:-1]
+    flat = np.concatenate([np.ravel(v) for v in values])
+
+    def g(v):
+        parts = np.split(v, ends)
+        return f(*(p.reshape(np.shape(v)) for p, v in zip(parts, values, strict=True)))
+
+    steps = h * np.eye(flat.size)
+    full = np.array(
+        [[(g(flat + a + b) - g(flat + a - b) - g(flat - a + b) + g(flat - a - b)) / (4 * h * h)
+          for b in steps] for a in steps]
+    )  # fmt: skip
+    return [np.split(rows, ends, axis=1) for rows in np.split(full, ends)]
+
+
+SECOND = blocks(lambda m, k, x: cubic({"m": m, "k": k}, x), [P["m"], P["k"], X])
+
+
+def test_hessian_by_a_part_has_rows_and_columns_of_it():
+    found = srcad.hessian(cubic, "p['m']")(P, X)
+
+    np.testing.assert_allclose(found, SECOND[0][0], atol=1e-4)
+
+
+def test_hessian_by_a_part_and_an_argument_has_a_block_for_each_pair():
+    found = srcad.hessian(cubic, ("p['m']", "x"))(P, X)
+
+    for k, i in enumerate((0, 2)):
+        for m, j in enumerate((0, 2)):
+            np.testing.assert_allclose(found[k][m], SECOND[i][j], atol=1e-4)
+
+
+def test_hessian_by_two_parts_of_one_argument_has_a_block_for_each_pair():
+    (mm, mk), (km, kk) = srcad.hessian(cubic, ("p['m']", "p['k']"))(P, X)
+
+    np.testing.assert_allclose(mm, SECOND[0][0], atol=1e-4)
+    np.testing.assert_allclose(mk, np.ravel(SECOND[0][1]), atol=1e-4)
+    np.testing.assert_allclose(km, np.ravel(SECOND[1][0]), atol=1e-4)
+    np.testing.assert_allclose(kk, SECOND[1][1][0][0], atol=1e-4)
+
+
+def test_hessian_by_a_part_that_is_a_structure_has_its_structure_twice():
+    found = srcad.hessian(lambda q, x: cubic(q[0], x), "q[0]")((P, 1.0), X)
+
+    assert found.keys() == found["m"].keys() == P.keys()
+    np.testing.assert_allclose(found["m"]["m"], SECOND[0][0], atol=1e-4)
+    np.testing.assert_allclose(found["k"]["m"], np.ravel(SECOND[1][0]), atol=1e-4)
+
+
+def test_hessian_by_a_part_with_auxiliary_output():
+    found, aux = srcad.hessian(lambda p, x: (cubic(p, x), 7), "p['m']", has_aux=True)(P, X)
+
+    assert aux == 7
+    np.testing.assert_allclose(found, SECOND[0][0], atol=1e-4)

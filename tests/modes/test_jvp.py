@@ -578,3 +578,23 @@ def test_tangent_of_a_flag_beside_numbers_is_zero(f):
     _, found = srcad.jvp(f, (x, True), (np.array([1.0, 0.0]), None))
 
     np.testing.assert_allclose(found, want, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.vander,
+        lambda x: np.vander(x, 3, True) * 2.0,
+        lambda x: np.vander(x, 2) @ np.array([1.0, 2.0]),
+        lambda x: np.trace(np.outer(x, x)),
+        lambda x: np.convolve(x, x),
+    ],
+)
+def test_jvp_of_integers_by_a_transposed_rule_is_of_floats(f):
+    x, x_dot, step = np.array([1, 2, 3]), np.array([1.0, 0.5, -2.0]), 1e-6
+
+    value, tangent = srcad.jvp(f, (x,), (x_dot,))
+
+    np.testing.assert_array_equal(value, f(x))
+    expected = (f(x + step * x_dot) - f(x - step * x_dot)) / (2 * step)
+    np.testing.assert_allclose(tangent, expected, rtol=1e-7, atol=1e-8)

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import srcad
 from srcad import grad, hook, jvp, pullback, value_and_grad
-from srcad.errors import NotDifferentiableError, SeedError
+from srcad.errors import NotDifferentiableError, SeedError, UnsupportedSyntaxError
 from tests.numeric import difference
 
 X = np.array([1.0, 2.0])
@@ -319,3 +319,31 @@ def test_key_with_default_reads_value_of_definition():
         return x[order[0]] * sign
 
     np.testing.assert_array_equal(srcad.grad(f)(np.arange(3.0)), [0.0, 0.0, 1.0])
+
+
+def squared(x):
+    return x * x
+
+
+@srcad.rules.adjoint(squared)
+def squared_with_hook(y_bar, y, x):
+    return hook(2 * x * y_bar, see)
+
+
+def cubed(x):
+    return x**3
+
+
+@srcad.rules.adjoint(cubed)
+def cubed_with_cotangent(y_bar, y, x):
+    x_bar = 3 * x**2 * y_bar
+    with srcad.cotangent(x_bar) as bar:
+        bar = np.minimum(bar, 1.0)
+    return x_bar
+
+
+@pytest.mark.parametrize(("f", "name"), [(squared, "hook"), (cubed, "cotangent")])
+@pytest.mark.parametrize("derive", [grad, lambda f: grad(lambda x: np.sum(grad(f)(x)))])
+def test_mark_in_a_rule_is_refused(f, name, derive):
+    with pytest.raises(UnsupportedSyntaxError, match=f"cannot read '{name}' inside a rule"):
+        derive(lambda x: np.sum(f(x)))(X)

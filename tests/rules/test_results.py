@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import srcad
 from srcad import errors, rules
@@ -103,3 +104,22 @@ def test_option_that_decides_results_is_known_before_the_call():
 
     with pytest.raises(errors.UnsupportedSyntaxError, match="the option 'returned'"):
         srcad.grad(f)(np.arange(3.0), np.array([1.0]))
+
+
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (lambda x, y: stats.linregress(x, y).intercept_stderr, "intercept_stderr"),
+        (lambda x, y: stats.pearsonr(x, y).correlation, "correlation"),
+        (lambda x, y: np.sum(np.linalg.svd(np.outer(x, y)).rank), "rank"),
+    ],
+)
+def test_attribute_of_result_without_derivative_is_refused(f, name):
+    with pytest.raises(errors.UnsupportedSyntaxError, match=f"cannot read '{name}'") as caught:
+        srcad.grad(f)(np.array([1.0, 2.0, 3.5]), np.array([1.0, 3.0, 2.5]))
+    assert caught.value.where is not None
+
+
+def test_missing_attribute_of_own_tuple_raises():
+    with pytest.raises(AttributeError, match="rank"):
+        srcad.grad(lambda x: (x, x).rank)(1.0)

@@ -80,7 +80,7 @@ from srcad.frontend.store import missing_rules, stale
 from srcad.frontend.store.lookup import below, is_library, value_of_object
 from srcad.frontend.store.parameter_names import by_name
 from srcad.frontend.store.structures import is_deque
-from srcad.ir.core import Const, Value
+from srcad.ir.core import Atom, Const, Value
 from srcad.rules import registry
 from srcad.rules.registry import lookup
 from srcad.rules.row import Rule
@@ -171,12 +171,9 @@ def opaque_call(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) ->
     module = module_of(function).partition(".")[0]
     pure = module in ("numpy", "math", "cmath", "_operator", "builtins") and not is_random(function)
     pure = pure and not (is_hashable(function) and function in MOVING)
-    if isinstance(function, types.FunctionType) and not function.__closure__:
-        state.guard(callee.path, "is", function)
-    elif callee.path is not None and not isinstance(function, type):
-        callee_value = state.constant(callee)
-        if isinstance(callee_value, Value):
-            return state.box(state.apply(callee_value, *args, kwargs=kwargs, effect=True))
+    applied = _callee_as_operand(state, callee)
+    if applied is not None:
+        return state.box(state.apply(applied, *args, kwargs=kwargs, effect=True))
     type_: Type | None = None
     if is_random(function):
         holder = Constant(getattr(function, "__self__", None))
@@ -193,6 +190,18 @@ def opaque_call(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) ->
     if is_library(function):
         state.inactive.unknown.discard(result)
     return state.box(result)
+
+
+def _callee_as_operand(state: Machine, callee: Constant) -> Atom | None:
+    """Return a callee that is read at the call, or that no table holds; else None."""
+    function = callee.value
+    if isinstance(function, types.FunctionType) and not function.__closure__:
+        state.guard(callee.path, "is", function)
+    elif callee.path is not None and not isinstance(function, type):
+        found = state.constant(callee)
+        if isinstance(found, Value):
+            return found
+    return None if is_hashable(function) else Const(function)
 
 
 def call_active_without_rule(
@@ -424,7 +433,7 @@ def _of_holder(
     ):
         return method_call.invoke_method(state, args[0], function.__name__, args[1:], kwargs)
     writes = isinstance(function, np.ufunc) and ("where" in kwargs or len(args) > function.nin)
-    if "out" in kwargs or writes:
+    if writes or ("out" in kwargs and not _is_own_code(function)):
         return array_writes.into(state, callee, args, kwargs)
     holder = looked_up(function, "__self__")
     if isinstance(holder, str):
@@ -435,6 +444,15 @@ def _of_holder(
     if random_draws.is_random(function) and function.__name__ == "shuffle" and holder is not None:
         return array_writes.shuffle(state, Constant(holder), args, kwargs)
     return None
+
+
+def _is_own_code(function: Any) -> bool:
+    """Return True for code of the user's: its parameter ``out`` is one like any other."""
+    if isinstance(function, types.FunctionType | types.MethodType):
+        return not is_library(function)
+    wraps = isinstance(function, type | functools.partial | functools._lru_cache_wrapper)
+    is_derivative = module_of(type(function)).startswith("srcad.")
+    return wraps or is_derivative or call_method_of(function) is not None
 
 
 def _made(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:

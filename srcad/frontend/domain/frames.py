@@ -107,7 +107,8 @@ class Inactive:
 
     `unruled` says that an active call without a rule was refused.  With `on_copies` such calls run
     on copies of their arguments; `refusals` are their errors, by location, in case a derivative
-    depends on a result.
+    depends on a result.  `unseen` are the errors of opaque calls that may read what this function
+    has put outside, by result.
     """
 
     are_read: bool = False
@@ -125,6 +126,7 @@ class Inactive:
     on_copies: bool = False
     unruled: bool = False
     refusals: dict[Location | None, errors.SrcadError] = field(default_factory=dict)
+    unseen: dict[Value, errors.SrcadError] = field(default_factory=dict)
 
     @property
     def may_open(self) -> bool:

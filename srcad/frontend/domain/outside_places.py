@@ -58,6 +58,21 @@ class WorkArray:
     error: errors.SrcadError
 
 
+@dataclass(frozen=True, eq=False)
+class UnseenRead:
+    """An opaque call that runs code of the user's, which may read a place outside.
+
+    `result` is that of the call; `code` are the functions and objects that it was given; `places`
+    held something active at the call; a `repeated` call stands in a loop or branch.
+    """
+
+    result: Value
+    code: tuple[Any, ...]
+    places: frozenset[Key]
+    repeated: bool
+    error: errors.SrcadError
+
+
 @dataclass(eq=False)
 class Outside:
     """The places that a function reads and writes.
@@ -71,6 +86,9 @@ class Outside:
     of those written, `arrays` the names of those that were given an array; `given` are arrays that
     were handed out for good.  `doubts` are the calls that may have changed something; `inner` are
     the paths that were read in loops and branches.
+    `active` are the places to which something active was written.  `code` are the functions and
+    objects of the user's that an object made here may run, `all_code` those of all of them;
+    `unseen` are the opaque calls that run some.
     """
 
     holders: dict[int, Any] = field(default_factory=dict)
@@ -85,6 +103,10 @@ class Outside:
     work: dict[Key, WorkArray] = field(default_factory=dict)
     refused: list[WorkArray] = field(default_factory=list)
     versions: dict[Value, WorkArray] = field(default_factory=dict)
+    active: set[Key] = field(default_factory=set)
+    code: dict[Value, tuple[Any, ...]] = field(default_factory=dict)
+    all_code: dict[int, Any] = field(default_factory=dict)
+    unseen: list[UnseenRead] = field(default_factory=list)
     count: int = 0
     token: Constant = field(default_factory=lambda: Constant(None))
 

@@ -61,7 +61,8 @@ def is_plain(value: Any) -> bool:
         return True
     module = module_of(value) or module_of(type(value))
     stable = {"numpy", "math", "cmath", "builtins", "_operator", "operator"}
-    described = callable(value) or type(value).__name__.endswith("DType")
+    is_code = callable(value) and type(value).__hash__ is not None  # a polynomial is data
+    described = is_code or type(value).__name__.endswith("DType")
     return module.partition(".")[0] in stable and described
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import operator
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -15,10 +13,11 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.domain.structure import components, mutable_parts
-from srcad.frontend.domain.values import AbstractValue, Constant, Holder
+from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside.doubts import record_possible_writes, refuse_doubts
 from srcad.frontend.outside.places import is_active
+from srcad.frontend.outside.unseen_reads import SKIPPED, current_objects
 from srcad.frontend.source import written_names
 from srcad.frontend.source.code import nested_codes
 from srcad.frontend.source.definition import definition
@@ -26,10 +25,9 @@ from srcad.frontend.source.effects import Effects, effects_of
 from srcad.frontend.store.origins import inner_values, may_be_array, origin
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label, module_of
-from srcad.types.sources import Unreadable, read
+from srcad.types.sources import read
 
 _READERS = (operator.itemgetter, operator.attrgetter, Counter)
-_NEVER_READ = sys.stdlib_module_names | {"numpy", "scipy", "srcad"}
 _COPYING = frozenset({"builtins", "numpy", "fractions", "decimal", "array"})
 
 
@@ -59,27 +57,15 @@ def changes_outside(
     state: Machine, function: FunctionType, given: Iterable[AbstractValue] = ()
 ) -> bool:
     """Return True if a call may write an object outside, or read an active one."""
-    if module_of(function).partition(".")[0] in _NEVER_READ:
+    if module_of(function).partition(".")[0] in SKIPPED:
         return False
     return is_active(state) or bool(_effects(state, function, given).names)
 
 
 def _effects(state: Machine, function: Any, given: Iterable[AbstractValue]) -> Effects:
     """Return the state that a call may change, as far as the objects that it reaches tell."""
-    objects = [one for box in given for one in _current_objects(state, box)]
-    return effects_of(function, objects, _NEVER_READ)
-
-
-def _current_objects(state: Machine, box: AbstractValue) -> Iterator[Any]:
-    """Yield the objects outside that a box is or holds, as they are now."""
-    if isinstance(box, Constant | Holder):
-        yield box.value
-    path = state.paths.get(box) if isinstance(box, Value) else None
-    if path is not None:
-        with suppress(Unreadable):  # where there is no example of the arguments
-            yield read(path, state.root, state.arguments)
-    for part in components(box):
-        yield from _current_objects(state, part)
+    objects = [one for box in given for one in current_objects(state, box)]
+    return effects_of(function, objects, SKIPPED)
 
 
 def record_context_effects(state: Machine, cls: type, given: Iterable[AbstractValue]) -> None:

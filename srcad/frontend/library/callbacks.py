@@ -37,7 +37,9 @@ def vectorized_elsewhere(
 ) -> AbstractValue | None:
     """Call an object of ``np.vectorize`` that exists outside of the function."""
     made = callee.value
-    if not isinstance(made, np.vectorize) or not state.is_active(*args, *kwargs.values()):
+    if not isinstance(made, np.vectorize):
+        return None
+    if not state.is_active(*args, *kwargs.values()) and not reads_active(state, callee):
         return None
     given = {
         name: value_of_object(state, getattr(made, name), below(callee.path, ("attr", name)))

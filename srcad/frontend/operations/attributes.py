@@ -56,7 +56,8 @@ from srcad.frontend.store.lookup import (
     value_of_object,
 )
 from srcad.frontend.store.memory_effects import flat
-from srcad.ir.core import Value
+from srcad.ir.core import Call, Value
+from srcad.rules import registry
 from srcad.rules.registry import index_of_field
 from srcad.startup.identifiers import is_instance, label
 from srcad.startup.records import is_record
@@ -122,9 +123,27 @@ def of_sequence(state: Machine, box: AbstractValue, name: str) -> AbstractValue:
         if index is not None:
             return box.items[index]
     cls = dict if isinstance(box, DictValue) else tuple if type(box) is TupleValue else list
+    if isinstance(box, TupleValue) and not hasattr(cls, name):
+        _refuse_attribute_of_result(state, box, name)
     if not isinstance(box, FunctionValue | ViewValue) and not hasattr(cls, name):
         raises(state, AttributeError, f"{cls.__name__!r} object has no attribute {name!r}")
     return MethodValue(box, name)
+
+
+def _refuse_attribute_of_result(state: Machine, box: TupleValue, name: str) -> None:
+    """Refuse an attribute of a result of a library that is none of its items."""
+    calls = (op for op in state.builder.ops if isinstance(op, Call))
+    target = next((op.target for op in calls if op.result is box.source), None)
+    rule = registry.lookup(target)
+    if rule is None or not rule.shipped or rule.result is None or not rule.result.fields:
+        return
+    fields = ", ".join(map(repr, rule.result.fields))
+    state.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot read {name!r} of a result of {registry.qualified_name(target)}",
+        why=f"the derivatives of its items are known, and these are {fields}.",
+        help=("compute it from these and the arguments",),
+    )
 
 
 @attributes_of(Value)
@@ -310,11 +329,12 @@ def of_object(state: Machine, box: Constant, name: str) -> AbstractValue:
     state.use_as_number(*([box] if name in _OF_NUMBERS else []))
     if is_instance(value, types.ModuleType):
         return _of_module(state, box, name)
-    if box.path is None and box.atom is None:
-        return _of_plain(state, value, name)
-    written = written_attribute(state, box, name)
+    is_plain = box.path is None and box.atom is None
+    written = written_attribute(state, box, name) if state.outside.seen or not is_plain else None
     if written is not None:
         return written
+    if is_plain:
+        return _of_plain(state, value, name)
     asked = reader(value, name)
     if asked is not None:
         return attribute_at_run_time(state, box, name, asked)

@@ -23,6 +23,7 @@ from srcad.frontend.outside import places
 from srcad.frontend.store import object_writes
 from srcad.frontend.store.lookup import (
     STABLE_MODULES,
+    below,
     has_default_attributes,
     is_data,
     is_stable,
@@ -95,10 +96,19 @@ def attribute_place(box: Constant, name: str) -> OutsidePlace | None:
     return OutsidePlace(value, "attr", name, path, content, value)
 
 
+def _content(state: Machine, box: Constant, name: str) -> AbstractValue | None:
+    """Return the value of an attribute of an object outside if this call has written it."""
+    place = attribute_place(box, name)
+    if place is not None:
+        return places.content_of(state, place)
+    if is_instance(box.value, types.ModuleType):
+        return places.content_without_path(state, vars(box.value), "global", name)
+    return places.content_without_path(state, box.value, "attr", name)
+
+
 def written_attribute(state: Machine, box: Constant, name: str) -> AbstractValue | None:
     """Return the value that this call has written to an attribute of an object, or of its class."""
-    place = attribute_place(box, name)
-    found = None if place is None else places.content_of(state, place)
+    found = _content(state, box, name)
     if found is None and state.outside.written and not isinstance(box.value, types.ModuleType):
         _refuse_whole_dict(state, box, name)
         found = _written_to_class(state, box, name)
@@ -109,17 +119,15 @@ def written_attribute(state: Machine, box: Constant, name: str) -> AbstractValue
 
 
 def _written_to_class(state: Machine, box: Constant, name: str) -> AbstractValue | None:
-    if box.path is None or name in namespace(box.value):
+    if name in namespace(box.value):
         return None
     is_class = isinstance(box.value, type)
     cls = box.value if is_class else type(box.value)
-    path = box.path if is_class else (*box.path, ("attr", "__class__"))
+    path = box.path if is_class else below(box.path, ("attr", "__class__"))
     for k, one in enumerate(cls.__mro__):
         if (id(one), "attr", name) in state.outside.written:
-            held = attribute_place(
-                Constant(one, (*path, ("attr", "__mro__"), ("item", k)) if k else path), name
-            )
-            found = None if held is None else places.content_of(state, held)
+            at = below(path, ("attr", "__mro__"), ("item", k)) if k else path
+            found = _content(state, Constant(one, at), name)
             if found is not None:
                 return found
     return None
@@ -140,8 +148,7 @@ def _refuse_whole_dict(state: Machine, box: Constant, name: str) -> None:
 
 def has_written(state: Machine, box: Constant, name: str) -> bool:
     """Return True if this call has certainly written an attribute of an object outside."""
-    place = attribute_place(box, name)
-    found = None if place is None else places.content_of(state, place)
+    place, found = attribute_place(box, name), _content(state, box, name)
     if place is not None and found is not None and may_be_unbound(state, found):
         places.refuse_unknown_place(state, place)
     return found is not None

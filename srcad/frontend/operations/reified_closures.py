@@ -15,6 +15,7 @@ from typing import Any
 from srcad import errors
 from srcad.frontend.domain.values import (
     AbstractValue,
+    Constant,
     Frame,
     FunctionValue,
     ListValue,
@@ -23,6 +24,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.dispatch import reifies
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.outside.unseen_reads import function_may_read, object_may_read
 from srcad.frontend.source.definition import made_of
 from srcad.frontend.source.syntax import bound_names, read_counts
 from srcad.frontend.store.cells import enclosing_frame
@@ -54,16 +56,19 @@ def runtime_function(state: Machine, box: FunctionValue) -> Value:
 
 
 def reads_active(state: Machine, box: AbstractValue) -> bool:
-    """Return True if a derivative flows through a variable of a closure.
+    """Return True if a derivative flows through a variable of a closure, or a place outside.
 
     The closures are that of `box`, if it is a local function, or those of the items of a list or
     tuple.
     """
     if isinstance(box, ListValue | TupleValue):
         return any(reads_active(state, item) for item in box.items)
+    if isinstance(box, Constant):
+        return object_may_read(state, box.value)
     if not isinstance(box, FunctionValue):
         return False
-    return state.is_active(*_free_variables(state, box).values(), *_defaults(box))
+    around = [*_free_variables(state, box).values(), *_defaults(box)]
+    return state.is_active(*around) or function_may_read(state, box, around)
 
 
 def stopped_function(state: Machine, box: FunctionValue) -> Atom:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.domain.outside_places import OutsidePlace
+from srcad.frontend.domain.outside_places import Key, OutsidePlace
 from srcad.frontend.domain.structure import is_mutable, values_of
 from srcad.frontend.domain.values import (
     UNBOUND,
@@ -209,6 +209,22 @@ def content_of(state: Machine, place: OutsidePlace) -> AbstractValue | None:
     raise Again
 
 
+def content_without_path(state: Machine, owner: Any, kind: str, name: Any) -> AbstractValue | None:
+    """Return the value of a place that code without a path reads, if it was written, else None."""
+    seen = state.outside.seen.get((id(owner), kind, name))
+    return content_of(state, next(iter(seen.values()))) if seen else None
+
+
+def held_without_path(state: Machine, value: Any) -> Holder | None:
+    """Return a list or dict that code without a path reads, if this function writes into it."""
+    if type(value) not in (list, dict) or not is_held(state, value):
+        return None
+    for key, seen in state.outside.seen.items():
+        if key[0] == id(value):
+            return Holder(value, next(iter(seen.values())).holder)
+    return None
+
+
 def refuse_unknown_place(state: Machine, place: OutsidePlace) -> NoReturn:
     """Refuse to read a location with unknown contents."""
     state.refuse(
@@ -238,8 +254,17 @@ def begins_empty(state: Machine, name: str) -> bool:
 
 def is_active(state: Machine) -> bool:
     """Return True if a place outside holds something that carries a derivative."""
-    env = state.frames[0].env if state.outside.written else {}
-    return any(state.is_active(box) for name, box in env.items() if is_place(name))
+    return bool(active_places(state))
+
+
+def active_places(state: Machine) -> set[Key]:
+    """Return the places outside that hold something that carries a derivative, or may hold it."""
+    env, found = state.frames[0].env, set[Key]()
+    for key, name in state.outside.written.items():
+        box = env.get(name, UNBOUND)
+        if state.is_active(box.value if isinstance(box, Stale) else box):
+            found.add(key)
+    return found
 
 
 # ------------------------------------------------------------------------------ writing
@@ -262,6 +287,8 @@ def put(state: Machine, place: OutsidePlace, box: AbstractValue, *, appended: bo
     else:
         _emit(state, place, box)
     state.frames[0].env[name] = box
+    if state.is_active(box):
+        outside.active.add(place.key)
     if any(map(has_storage, values_of(box))):
         outside.arrays.add(name)
     state.note_write(outside.token)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from srcad import errors
+from srcad.frontend.source.code import nested_codes
 from srcad.frontend.source.definition import definition
 from srcad.frontend.source.written_names import WrittenNames, written_outside
 from srcad.startup.identifiers import is_instance, module_of
@@ -101,15 +102,21 @@ class Effects:
         else:
             self.see(member)
 
-    def _search(self, function: types.FunctionType) -> None:
-        written = _written(function)
-        if written is None:
-            return
+    def take(self, written: WrittenNames, names: dict[str, Any]) -> None:
+        """Take in the text of a function with its global names."""
         self.names |= written.names
         self.others |= written.others
         self.mentioned |= written.mentioned
         for name in written.mentioned:
-            self.see(function.__globals__.get(name))
+            self.see(names.get(name))
+
+    def _search(self, function: types.FunctionType) -> None:
+        written = _written(function)
+        if written is None:
+            code = function.__code__
+            self.mentioned.update(*(one.co_names for one in (code, *nested_codes(code))))
+            return
+        self.take(written, function.__globals__)
         for cell in function.__closure__ or ():
             self.see(cell.cell_contents if is_filled(cell) else None)
         for part in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):

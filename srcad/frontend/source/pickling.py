@@ -11,6 +11,7 @@ from __future__ import annotations
 import copyreg
 import functools
 import importlib
+import marshal
 import pickle
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -115,6 +116,46 @@ class Named:
                 f"or let cloudpickle send it:  cloudpickle.register_pickle_by_value({self.module})",
             ),
         )
+
+
+@dataclass(frozen=True)
+class Made:
+    """A function that srcad has made of statements of the user's, as its code.
+
+    `module` holds its globals, `held` are the contents of its closure and its defaults.  The code
+    is that of one version of Python, and so is the rest of a pickle that holds it.
+    """
+
+    code: bytes
+    name: str
+    module: str
+    held: tuple[Any, ...]
+    defaults: tuple[Any, ...] | None
+
+    @staticmethod
+    def of(value: Any) -> Any:
+        """Return the code of a function that was made, or the value itself; also inside lists."""
+        if type(value) in (list, tuple):
+            return type(value)(Made.of(item) for item in value)
+        is_made = isinstance(value, FunctionType) and value.__qualname__.startswith("factory")
+        if not is_made or is_found_by_name(value) or functions_are_sent_by_value():
+            return value
+        held = tuple(Made.of(cell.cell_contents) for cell in value.__closure__ or ())
+        module = str(value.__globals__.get("__name__"))
+        code = marshal.dumps(value.__code__)
+        return Made(code, value.__name__, module, held, value.__defaults__)
+
+    @staticmethod
+    def found(value: Any) -> Any:
+        """Return the value with the functions in the place of their codes."""
+        if type(value) in (list, tuple):
+            return type(value)(map(Made.found, value))
+        if not isinstance(value, Made):
+            return value
+        space = vars(importlib.import_module(value.module))
+        closure = tuple(CellType(Made.found(part)) for part in value.held)
+        code = marshal.loads(value.code)
+        return FunctionType(code, space, value.name, value.defaults, closure)
 
 
 # ------------------------------------------------------------------------- sending

@@ -15,6 +15,7 @@ from srcad import errors
 from srcad.arguments.signature import holds_its_code
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.outside_places import OutsidePlace
+from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.surroundings import Surroundings
 from srcad.frontend.domain.values import (
     UNBOUND,
@@ -72,7 +73,7 @@ def value_of_name(state: Machine, name: str) -> AbstractValue:
 
 def _of_cell(state: Machine, frame: Frame, name: str) -> AbstractValue:
     """Return a name of a function around that one which has returned."""
-    written = _written(state, cell_place(frame, name))
+    written = _written(state, cell_place(frame, name), (frame.closure[name], "cell", name))
     if written is not None:
         return written
     if name in frame.unfilled:
@@ -137,8 +138,12 @@ def _first_item(state: Machine, place: OutsidePlace) -> AbstractValue | None:
         places.refuse_unknown_place(state, place)
 
 
-def _written(state: Machine, place: OutsidePlace | None) -> AbstractValue | None:
-    return None if place is None else places.content_of(state, place)
+def _written(
+    state: Machine, place: OutsidePlace | None, names: tuple[Any, str, str]
+) -> AbstractValue | None:
+    if place is None:
+        return places.content_without_path(state, *names)
+    return places.content_of(state, place)
 
 
 def _unfilled(state: Machine, frame: Frame, name: str) -> NoReturn:
@@ -168,7 +173,7 @@ def _refuse_ended(state: Machine, name: str) -> NoReturn:
 def global_name(state: Machine, frame: Frame, name: str) -> AbstractValue:
     """Return a name of the module, or a builtin."""
     path = None if frame.path is None else (*frame.path, ("global", name))
-    written = _written(state, global_place(frame, name))
+    written = _written(state, global_place(frame, name), (frame.globals, "global", name))
     if written is not None:
         return written
     if path is None and (noted := reads_noted(state, frame)) is not None:
@@ -245,7 +250,7 @@ def with_first_arguments(
 def value_of_object(state: Machine, value: Any, path: Path | None) -> AbstractValue:
     """Return the box of a user's object at `path` (None: it never changes)."""
     if path is None:
-        return Constant(value)
+        return places.held_without_path(state, value) or Constant(value)
     note_read(state, path, value)
     if state.outside.work:
         found = work_arrays.version_of(state, path, value)
@@ -303,7 +308,7 @@ def is_constant_object(value: Any) -> bool:
         | functools._lru_cache_wrapper
         | types.MethodDescriptorType
         | enum.Enum,
-    ) or (type(value).__module__ == "numpy" and callable(value))
+    ) or (type(value).__module__ == "numpy" and callable(value) and is_hashable(value))
 
 
 def is_data(value: Any) -> bool:

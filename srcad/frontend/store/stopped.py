@@ -41,7 +41,7 @@ def constant_of(state: Machine, box: AbstractValue) -> AbstractValue:
         return box if same else rebuilt(box, items)
     if isinstance(box, Constant) and box.atom is not None:  # an object that is read as it is
         state.active.discard(box.atom)
-    stops = state.inactive.on_copies or state.stops_all
+    stops = state.inactive.on_copies or state.stops_all or bool(state.outside.unseen)
     if not isinstance(box, Value) or (box not in state.active and not stops):
         return box
     result = state.builder.stop(box, type=box.type, hint=box.hint)

@@ -19,6 +19,7 @@ signal = pytest.importorskip("scipy.signal")
 spatial = pytest.importorskip("scipy.spatial")
 optimize = pytest.importorskip("scipy.optimize")
 hierarchy = pytest.importorskip("scipy.cluster.hierarchy")
+blas = pytest.importorskip("scipy.linalg.blas")
 
 X = np.array([0.3, 0.9, 0.5, 1.3, 0.2])
 
@@ -390,3 +391,12 @@ def test_a_text_beside_a_call_that_looks_is_no_file():
         return np.sum(p["w"] ** 2)
 
     np.testing.assert_allclose(srcad.grad(f)({"w": X})["w"], 2.0 * X)
+
+
+def test_written_argument_names_a_fortran_routine_as_the_user_does():
+    def f(x):
+        return np.sum(x) + 0.0 * srcad.stop_gradient(np.sum(blas.dscal(2.0, x)))
+
+    with pytest.raises(MutationError, match="'dscal' has written into") as caught:
+        srcad.grad(f)(np.ones(3))
+    assert "function dscal" not in str(caught.value)

@@ -83,6 +83,8 @@ class Globals:
             if found is not None:
                 return found
         name = getattr(value, "__name__", None)
+        if name is None and id(value) in _INDEXED:
+            return attribute(self.numpy(), _INDEXED[id(value)])
         if is_name(name):
             found = self._by_name(value, name)
             if found is not None:
@@ -129,6 +131,12 @@ class Globals:
         for part in path:
             node = attribute(node, part)
         return node
+
+
+# Objects of NumPy that are indexed: they have no names of their own.
+_INDEXED = {
+    id(getattr(np, name)): name for name in ("r_", "c_", "s_", "index_exp", "mgrid", "ogrid")
+}
 
 
 def owner_name(method: Any) -> str:
