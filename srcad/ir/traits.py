@@ -20,7 +20,7 @@ from srcad.ir.operations import (
     operation_of,
 )
 from srcad.rules import registry as table
-from srcad.rules.row import Law
+from srcad.rules.row import Law, Order
 
 
 def is_store(target: Any, of: Literal["array", "list"] | None = None) -> bool:
@@ -223,6 +223,11 @@ def returns_fresh_object(target: Any) -> bool:
 def law_of(target: Any) -> Law:
     """Return the law of a function: of `np.multiply` and ``operator.mul`` it is ``product``."""
     return table.row_of(target).law
+
+
+def order_of(target: Any) -> Order:
+    """Return the memory order of a function's result: of `np.outer` it is ``C``."""
+    return table.row_of(target).order
 
 
 def compares(target: Any) -> bool:

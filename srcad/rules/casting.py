@@ -8,6 +8,7 @@ import operator
 import numpy as np
 
 from srcad.rules.declare import adjoint, linear, nondifferentiable
+from srcad.rules.row import Columns
 from srcad.runtime import (
     as_kept_in,
     checked_basis,
@@ -21,7 +22,7 @@ from srcad.runtime import (
 )
 
 
-@linear(np.copy, entries="moved", samples=lambda f, m: [f(m)])
+@linear(np.copy, entries="moved", order="follows", samples=lambda f, m: [f(m)])
 def copy(y_bar, a, order="K", subok=False):
     return y_bar
 
@@ -29,6 +30,7 @@ def copy(y_bar, a, order="K", subok=False):
 @linear(
     np.asarray,
     np.asanyarray,
+    order="shows",
     entries="moved",
     takes_lists=True,
     memory="argument",
@@ -41,7 +43,7 @@ def asarray(y_bar, a, dtype=None, order=None, *, copy=None):
 
 
 @linear(
-    np.array,
+    np.array, order="shows",
     entries="moved", takes_lists=True, memory={"copy": (False, None)},
     samples=lambda f, v, m, array: [
         f([0.1, 0.2]), f([[0.1, 0.2], [0.3, 0.4]]), f((v, array(4))), f(v, ndmin=3),
@@ -84,14 +86,14 @@ def deeper(y_bar, structure):
     return [deeper(y_bar[k], structure[k]) for k in range(len(structure))]
 
 
-@linear(
-    np.ascontiguousarray,
-    np.asfortranarray,
-    entries="moved",
-    takes_lists=True,
-    memory="shared",
-    samples=lambda f, m: [f(m.T), f(0.5)],
-)
+_OTHER_ORDER: Columns = {
+    "entries": "moved", "takes_lists": True, "memory": "shared",
+    "samples": lambda f, m: [f(m.T), f(0.5)],
+}  # fmt: skip
+
+
+@linear(np.asfortranarray, **_OTHER_ORDER)
+@linear(np.ascontiguousarray, order="C", **_OTHER_ORDER)
 def ascontiguousarray(y_bar, a, dtype=None):
     """A number becomes an array of length 1."""
     return np.reshape(y_bar, np.shape(a))
@@ -99,6 +101,7 @@ def ascontiguousarray(y_bar, a, dtype=None):
 
 @linear(
     np.astype,
+    order="follows",
     entries="moved",
     law="cast",
     memory={"copy": (False, None)},
@@ -120,7 +123,7 @@ def number(y_bar, x):
     return np.reshape(y_bar, np.shape(x))
 
 
-@linear(converted_like, memory="shared", samples=())
+@linear(converted_like, order="C", memory="shared", samples=())
 def gradient_like(y_bar, g, x):
     return y_bar, None
 

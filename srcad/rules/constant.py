@@ -68,8 +68,10 @@ nondifferentiable(np.result_type, np.can_cast, np.promote_types, np.min_scalar_t
 nondifferentiable(np.issubdtype, np.finfo, np.iinfo, operator.indexOf, operator.countOf)
 
 # ------------------------------------------------------------------------ arrays from nothing
-nondifferentiable(np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like)
-nondifferentiable(np.eye, np.identity, np.tri, np.indices, zero_cotangent)
+nondifferentiable(np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, order="C")
+nondifferentiable(np.zeros_like, np.ones_like, np.empty_like, order="follows")
+nondifferentiable(zero_cotangent, order="shows")
+nondifferentiable(np.indices)
 nondifferentiable(np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from)
 nondifferentiable(np.mask_indices, np.ndindex)
 nondifferentiable(np.diag_indices, np.diag_indices_from, memory="shared")
@@ -78,6 +80,7 @@ nondifferentiable(np.hanning, np.hamming, np.blackman, np.bartlett)
 
 @adjoint(
     np.arange,
+    order="C",
     active=("start", "stop", "step"),
     samples=lambda f: [f(0.5, 3.2), f(0.5, 3.2, 0.4), f(2.5)],
 )
@@ -93,14 +96,19 @@ def bincount(y_bar, x, weights=None, minlength=0):
     return y_bar[np.asarray(x)]
 
 
-@linear(np.full, samples=lambda f, v: [f((2, 3), 0.5), f((2, 4), v)])
+@linear(np.full, order="C", samples=lambda f, v: [f((2, 3), 0.5), f((2, 4), v)])
 def full(y_bar, shape, fill_value, dtype=None, order="C"):
     if dtype is not None and not np.issubdtype(dtype, np.inexact):
         return None, None
     return None, unbroadcast(y_bar, fill_value)
 
 
-@linear(np.full_like, entries="moved", samples=lambda f, v: [f(np.zeros((2, 4), int), v, float)])
+@linear(
+    np.full_like,
+    entries="moved",
+    order="follows",
+    samples=lambda f, v: [f(np.zeros((2, 4), int), v, float)],
+)
 def full_like(y_bar, a, fill_value, dtype=None, order="K", subok=True, shape=None):
     if dtype is not None and not np.issubdtype(dtype, np.inexact):
         return None, None

@@ -79,7 +79,7 @@ def at(places, axis, ndim):
 
 @linear(
     np.take,
-    entries="moved", selects="indices",
+    entries="moved", order="C", selects="indices",
     samples=lambda f, v, m, t: [
         f(v, [0, 0, 3]), f(m, np.array([0, 2, 2, 0, 1]), 0),
         f(m, np.array([0, 2, 2, 0, 1]), axis=1), f(m, [[0, 5], [5, 11]]), f(t, [0, -1, 0], axis=-1),
@@ -279,7 +279,11 @@ def diagonal_mask(rows, columns, offset):
 
 # ------------------------------------------------------------------------ triangles
 @linear(
-    np.tril, entries="moved", selects="shape", samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)]
+    np.tril,
+    order="follows",
+    entries="moved",
+    selects="shape",
+    samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)],
 )
 def tril(y_bar, m, k=0):
     """A vector is repeated as rows first."""
@@ -287,7 +291,11 @@ def tril(y_bar, m, k=0):
 
 
 @linear(
-    np.triu, entries="moved", selects="shape", samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)]
+    np.triu,
+    order="follows",
+    entries="moved",
+    selects="shape",
+    samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)],
 )
 def triu(y_bar, m, k=0):
     """A vector is repeated as rows first."""

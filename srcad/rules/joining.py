@@ -31,7 +31,7 @@ def as_given(bars, arrays):
 
 
 @linear(
-    np.concatenate,
+    np.concatenate, order="follows",
     entries="moved", lists=("arrays",), samples=lambda f, v, m, t, array: [
         f([m, array(2, 4)]), f((m, array(3, 1), m), 1), f((m, array(3, 1)), axis=-1),
         f((m, v), axis=None), f((t, array(2, 3, 2)), axis=2)],
@@ -50,6 +50,7 @@ def concatenate(y_bar, arrays, axis=0, *, dtype=None):
 
 @linear(
     np.stack,
+    order="follows",
     entries="moved",
     lists=("arrays",),
     samples=lambda f, v, m, array: [f([v, array(4)]), f([m, m, m], 1), f((m, m), axis=-1)],
@@ -61,6 +62,7 @@ def stack(y_bar, arrays, axis=0, *, dtype=None):
 
 @linear(
     np.vstack,
+    order="follows",
     entries="moved",
     lists=("tup",),
     samples=lambda f, v, m, array: [f([v, m, array(4)]), f([0.5, 0.2])],
@@ -77,6 +79,7 @@ def vstack(y_bar, tup, *, dtype=None):
 
 @linear(
     np.hstack,
+    order="follows",
     entries="moved",
     lists=("tup",),
     samples=lambda f, v, m, array: [f([v, array(2)]), f([m, array(3, 1)]), f([0.5, 0.2])],
@@ -127,7 +130,12 @@ def column_stack(y_bar, tup):
     return as_given(bars, tup)
 
 
-@linear(np.append, entries="moved", samples=lambda f, v, m: [f(m, v), f(v, 0.5), f(m, m, axis=1)])
+@linear(
+    np.append,
+    order="follows",
+    entries="moved",
+    samples=lambda f, v, m: [f(m, v), f(v, 0.5), f(m, m, axis=1)],
+)
 def append(y_bar, arr, values, axis=None):
     if axis is None:
         n = np.size(arr)

@@ -23,7 +23,7 @@ def first(count):
 
 # ------------------------------------------------------------------------ matrices
 @bilinear(
-    operator.matmul, np.matmul, np.linalg.matmul, entries="contracted",
+    operator.matmul, np.matmul, np.linalg.matmul, entries="contracted", order="C",
     samples=lambda f, v, w, m, t, array: [
         f(v, array(4)), f(m, v), f(w, m), f(m, array(4, 2)), f(t, v), f(w, t), f(t, array(4, 2)),
         f(array(5, 3), t), f(t, array(2, 4, 5)), f(t, array(1, 4, 5)), f(array(1, 4), array(4, 1)),
@@ -67,7 +67,7 @@ def vector_matrix(y_bar, a, b):
 
 
 @bilinear(
-    np.dot, entries="contracted",
+    np.dot, entries="contracted", order="C",
     samples=lambda f, v, w, m, t, array: [
         f(v, array(4)), f(m, v), f(w, m), f(m, array(4, 2)), f(t, v), f(w, t), f(t, array(4, 2)),
         f(0.5, m), f(m, 0.5), f(0.5, 0.2), f(t, array(5, 4, 2)), f(v, array(2, 4, 3)),
@@ -111,7 +111,7 @@ def inner(y_bar, a, b):
     return a_bar, b_bar
 
 
-@bilinear(np.outer, np.linalg.outer, samples=lambda f, v, w: [f(v, w)])
+@bilinear(np.outer, np.linalg.outer, order="C", samples=lambda f, v, w: [f(v, w)])
 def outer(y_bar, a, b):
     """Operands are flattened."""
     a, b = conj(a), conj(b)
@@ -232,7 +232,7 @@ def _back(free, contracted, partner):
 
 
 @bilinear(
-    np.tensordot,
+    np.tensordot, order="C",
     samples=lambda f, v, w, m, t, array: [
         f(m, array(4, 2), 1), f(t, array(3, 4, 5)), f(v, w, 0), f(m, m),
         f(t, array(4, 5, 2), ([0, 2], [2, 0])), f(t, array(4, 5, 3), ((-1, 1), (0, -1))),

@@ -2,6 +2,9 @@
 
 import builtins
 
+from srcad import runtime
 from srcad.rules.declare import facts
 
 facts(builtins.abs, memory="shared", entries="each", nan="stays")
+facts(runtime.copy_in_order_of, memory="shared", order="C")
+facts(runtime.deep_copy, memory="shared", order="shows")
