@@ -131,7 +131,7 @@ class MemoryOrder:
             return _Order(whole.axes, False, whole.given or stretched, stretched)
         elif is_elementwise(target):
             found = self._entry_by_entry(call)
-        elif order == "follows":
+        elif order in ("follows", "keeps"):
             whole = self._of(call.args[0])
             in_order = whole.axes and not whole.stretched
             in_order = in_order or (target is np.copy and call.half != "primal")

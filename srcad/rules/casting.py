@@ -92,7 +92,7 @@ _OTHER_ORDER: Columns = {
 }  # fmt: skip
 
 
-@linear(np.asfortranarray, **_OTHER_ORDER)
+@linear(np.asfortranarray, order="other", **_OTHER_ORDER)
 @linear(np.ascontiguousarray, order="C", **_OTHER_ORDER)
 def ascontiguousarray(y_bar, a, dtype=None):
     """A number becomes an array of length 1."""

@@ -116,7 +116,7 @@ def full_like(y_bar, a, fill_value, dtype=None, order="K", subok=True, shape=Non
 
 
 @linear(
-    np.linspace, result=Result(lambda retstep=False: 2 if retstep else 1),
+    np.linspace, order="other", result=Result(lambda retstep=False: 2 if retstep else 1),
     samples=lambda f, v, array: [
         f(0.5, 2.0, 5), f(v, array(4), 3, axis=1), f(0.5, v, num=3), f(0.5, 2.0, 4, False)],
 )  # fmt: skip
@@ -131,7 +131,7 @@ def linspace(y_bar, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
 
 
 @adjoint(
-    np.logspace, active=("start", "stop", "base"),
+    np.logspace, order="other", active=("start", "stop", "base"),
     samples=lambda f, v: [f(0.5, 2.0, 5), f(0.5, 1.5, 4, False, 2.5), f(0.5, v, num=3, base=2.0)],
 )  # fmt: skip
 def logspace(y_bar, y, start, stop, num=50, endpoint=True, base=10.0, *, dtype=None, axis=0):
@@ -148,7 +148,7 @@ def logspace(y_bar, y, start, stop, num=50, endpoint=True, base=10.0, *, dtype=N
 
 
 @adjoint(
-    np.geomspace,
+    np.geomspace, order="other",
     samples=lambda f, near: [
         f(0.5, 2.0, 5), f(0.5, near(0.5, 2.0, 4), 3, axis=1), f(0.5, 2.0, 4, False)],
 )  # fmt: skip

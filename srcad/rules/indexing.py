@@ -280,7 +280,7 @@ def diagonal_mask(rows, columns, offset):
 # ------------------------------------------------------------------------ triangles
 @linear(
     np.tril,
-    order="follows",
+    order="keeps",
     entries="moved",
     selects="shape",
     samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)],
@@ -292,7 +292,7 @@ def tril(y_bar, m, k=0):
 
 @linear(
     np.triu,
-    order="follows",
+    order="keeps",
     entries="moved",
     selects="shape",
     samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)],

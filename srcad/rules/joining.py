@@ -31,7 +31,7 @@ def as_given(bars, arrays):
 
 
 @linear(
-    np.concatenate, order="follows",
+    np.concatenate, order="keeps",
     entries="moved", lists=("arrays",), samples=lambda f, v, m, t, array: [
         f([m, array(2, 4)]), f((m, array(3, 1), m), 1), f((m, array(3, 1)), axis=-1),
         f((m, v), axis=None), f((t, array(2, 3, 2)), axis=2)],
@@ -50,7 +50,7 @@ def concatenate(y_bar, arrays, axis=0, *, dtype=None):
 
 @linear(
     np.stack,
-    order="follows",
+    order="keeps",
     entries="moved",
     lists=("arrays",),
     samples=lambda f, v, m, array: [f([v, array(4)]), f([m, m, m], 1), f((m, m), axis=-1)],
@@ -62,7 +62,7 @@ def stack(y_bar, arrays, axis=0, *, dtype=None):
 
 @linear(
     np.vstack,
-    order="follows",
+    order="keeps",
     entries="moved",
     lists=("tup",),
     samples=lambda f, v, m, array: [f([v, m, array(4)]), f([0.5, 0.2])],
@@ -79,7 +79,7 @@ def vstack(y_bar, tup, *, dtype=None):
 
 @linear(
     np.hstack,
-    order="follows",
+    order="keeps",
     entries="moved",
     lists=("tup",),
     samples=lambda f, v, m, array: [f([v, array(2)]), f([m, array(3, 1)]), f([0.5, 0.2])],
@@ -132,7 +132,7 @@ def column_stack(y_bar, tup):
 
 @linear(
     np.append,
-    order="follows",
+    order="keeps",
     entries="moved",
     samples=lambda f, v, m: [f(m, v), f(v, 0.5), f(m, m, axis=1)],
 )

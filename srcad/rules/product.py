@@ -301,7 +301,7 @@ def interleaved(rank):
 
 
 @bilinear(
-    np.cross, np.linalg.cross,
+    np.cross, np.linalg.cross, order="other",
     samples=lambda f, w, array: [
         f(w, array(3)), f(array(2, 3), w), f(array(3, 2), array(3, 2), axis=0)],
 )  # fmt: skip

@@ -274,7 +274,7 @@ def rot90(y_bar, m, k=1, axes=(0, 1)):
 @linear(
     np.roll,
     entries="moved",
-    order="follows",
+    order="keeps",
     samples=lambda f, m: [f(m, 2), f(m, -1, 1), f(m, (1, 2), (0, 1))],
 )
 def roll(y_bar, a, shift, axis=None):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from srcad import runtime
-from srcad.rules.registry import row_of, rows, unruled
+from srcad.rules.registry import row_of
 from tests.modes.test_jvp import SAMPLES
 
 CALLS: dict[Any, list[tuple[Any, Any]]] = {}
@@ -66,28 +64,3 @@ def test_nan_is_left_out_where_a_row_says_so(f):
         if isinstance(args[0], np.ndarray) and args[0].size > 1 and not kwargs:
             given = np.where(np.arange(args[0].size).reshape(args[0].shape) == 1, np.nan, args[0])
             assert not np.isnan(f(given, *args[1:])).all()
-
-
-# The tables that the column replaces, and other spellings of the same functions.
-ORDERS = {
-    "C": {np.zeros, np.ones, np.full, np.empty, np.eye, np.identity, np.arange, np.take,
-          operator.matmul, np.matmul, np.dot, np.tensordot, np.outer, np.repeat, np.tri,
-          np.ascontiguousarray, runtime.converted_like, runtime.copy_in_order_of,
-          np.linalg.matmul, np.linalg.outer},
-    "follows": {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.astype,
-                np.sum, np.mean, np.prod, np.max, np.min, np.cumsum, np.cumprod, np.triu, np.tril,
-                np.concatenate, np.stack, np.hstack, np.vstack, np.diff, np.roll, np.append,
-                np.amax, np.amin},
-    "shows": {np.expand_dims, np.squeeze, np.array, np.asarray, runtime.unbroadcast,
-              runtime.zero_cotangent, runtime.deep_copy, np.asanyarray},
-    "turned": {np.transpose, np.swapaxes, np.moveaxis, np.matrix_transpose, np.flip},
-    "part": {np.real, np.imag, np.broadcast_to},
-    "reshaped": {np.reshape, np.ravel},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_rows_have_the_memory_order_of_the_tables(order):
-    targets = [*(row.target for row in rows()), *unruled()]
-
-    assert {f for f in targets if row_of(f).order == order} == ORDERS[order]
