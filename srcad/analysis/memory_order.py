@@ -28,7 +28,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import index_parts, makes_fresh, names_other_order
-from srcad.ir.traits import is_store, order_of
+from srcad.ir.traits import is_in_c_order, is_store, operands_in_loop_order, order_of
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import same
 
@@ -123,7 +123,7 @@ class MemoryOrder:
 
     def _in_usual_order(self, call: Call) -> _Order:
         target, order = call.target, order_of(call.target)
-        if order == "C":
+        if is_in_c_order(target, call.args):
             found = _IN_ORDER
         elif order == "part":
             whole = self._of(call.args[0])
@@ -131,8 +131,10 @@ class MemoryOrder:
             return _Order(whole.axes, False, whole.given or stretched, stretched)
         elif is_elementwise(target):
             found = self._entry_by_entry(call)
-        elif order in ("follows", "keeps"):
-            whole = self._of(call.args[0])
+        elif order in ("follows", "keeps", "stacks"):
+            stacks = order == "stacks"
+            decisive = operands_in_loop_order(call.args) if stacks else call.args[:1]
+            whole = _worst(map(self._of, decisive))
             in_order = whole.axes and not whole.stretched
             in_order = in_order or (target is np.copy and call.half != "primal")
             found = _IN_ORDER if in_order else _UNKNOWN

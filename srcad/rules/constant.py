@@ -46,7 +46,7 @@ nondifferentiable(np.isscalar, any, all, isinstance, issubclass, callable, hasat
 
 # ------------------------------------------------------------------------ roundings
 nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, sign)
-nondifferentiable(np.round, np.around, entries="each")
+nondifferentiable(np.round, np.around, entries="each", order="keeps")
 nondifferentiable(operator.floordiv, np.floor_divide, entries="each", law="floor")
 nondifferentiable(round, np.spacing)
 nondifferentiable(math.floor, math.ceil, math.trunc)

@@ -23,7 +23,7 @@ def first(count):
 
 # ------------------------------------------------------------------------ matrices
 @bilinear(
-    operator.matmul, np.matmul, np.linalg.matmul, entries="contracted", order="C",
+    operator.matmul, np.matmul, np.linalg.matmul, entries="contracted", order="stacks",
     samples=lambda f, v, w, m, t, array: [
         f(v, array(4)), f(m, v), f(w, m), f(m, array(4, 2)), f(t, v), f(w, t), f(t, array(4, 2)),
         f(array(5, 3), t), f(t, array(2, 4, 5)), f(t, array(1, 4, 5)), f(array(1, 4), array(4, 1)),
@@ -67,7 +67,7 @@ def vector_matrix(y_bar, a, b):
 
 
 @bilinear(
-    np.dot, entries="contracted", order="C",
+    np.dot, entries="contracted", order="stacks",
     samples=lambda f, v, w, m, t, array: [
         f(v, array(4)), f(m, v), f(w, m), f(m, array(4, 2)), f(t, v), f(w, t), f(t, array(4, 2)),
         f(0.5, m), f(m, 0.5), f(0.5, 0.2), f(t, array(5, 4, 2)), f(v, array(2, 4, 3)),

@@ -34,6 +34,7 @@ from srcad.ir.traits import (
     calls_operand,
     is_attribute,
     is_builder,
+    is_in_c_order,
     is_inert,
     is_part,
     is_same,
@@ -130,10 +131,11 @@ def _note_new(
     flat = shape is not None and len(shape) <= 1
     c_order = target is np.copy and ("order", Const("C")) in kwargs
     follows = keeps_c_order(target) and known_layout.all_compact(state, args)
-    if flat or c_order or order_of(target) == "C" or follows:
+    if flat or c_order or is_in_c_order(target, args) or follows:
         state.compact.add(result)
     elif shape is not None and not kwargs:
-        alike = is_elementwise(target) or order_of(target) in ("follows", "shows")
+        alike = order_of(target) in ("follows", "shows")
+        alike = alike or (is_elementwise(target) and order_of(target) != "keeps")
         arrays = tuple(a for a in args if isinstance(a, Value) and shape_of(a) != ())
         if alike and all(len(shape_of(a) or ()) == len(shape) for a in arrays):
             state.laid_as[result] = None, arrays
