@@ -129,6 +129,7 @@ def turned(k, rank):
 
 @linear(
     np.compress,
+    order="C",
     entries="moved",
     selects="condition",
     result=Result(any_lengths=True),
@@ -223,7 +224,7 @@ def diag(y_bar, v, k=0):
     return on_diagonal(v, y_bar, k)
 
 
-@linear(np.diagflat, entries="moved", samples=lambda f, array: [f(array(2, 2), 1)])
+@linear(np.diagflat, order="C", entries="moved", samples=lambda f, array: [f(array(2, 2), 1)])
 def diagflat(y_bar, v, k=0):
     return np.reshape(np.diagonal(y_bar, k), np.shape(v))
 

@@ -202,7 +202,7 @@ def meshgrid(y_bar, y, *xi, indexing="xy"):
 
 # ------------------------------------------------------------------------ choices between arrays
 @linear(
-    np.select, entries="moved", selects="condlist",
+    np.select, order="C", entries="moved", selects="condlist",
     active=("choicelist", "default"), lists=("condlist", "choicelist"),
     samples=lambda f, v, m, mask, array: [
         f([mask, v > 0], [v, array(4)], 0.5), f([m > 0.5, m > -0.5], [m, v], array(3, 1)),
@@ -220,7 +220,7 @@ def select(y_bar, condlist, choicelist, default=0):
 
 
 @linear(
-    np.choose, entries="moved", selects="a", lists=("choices",),
+    np.choose, order="C", entries="moved", selects="a", lists=("choices",),
     samples=lambda f, v, m, array: [
         f(np.array([0, 1, 1, 0]), [v, array(4)]), f(np.array([[0], [1], [0]]), [m, v]),
         f(np.array([0, 3, -1, 1]), [v, array(4)], mode="wrap"),

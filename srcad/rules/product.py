@@ -94,7 +94,7 @@ def dot(y_bar, a, b):
 
 
 @bilinear(
-    np.inner, entries="contracted",
+    np.inner, order="stacks", entries="contracted",
     samples=lambda f, v, m, t, array: [
         f(v, array(4)), f(m, v), f(v, m), f(m, m), f(t, m), f(0.5, m), f(m, t)],
 )  # fmt: skip
@@ -133,7 +133,7 @@ def vdot(y_bar, a, b):
 
 
 @adjoint(
-    np.linalg.multi_dot, lists=("arrays",),
+    np.linalg.multi_dot, order="C", lists=("arrays",),
     samples=lambda f, v, w, m, array: [
         f([m, array(4, 2)]), f([m, array(4, 2), array(2, 5)]), f([w, m, array(4, 2)]),
         f((m, array(4, 2), array(2))), f([w, m, v]), f([v, array(4)])],
@@ -265,7 +265,7 @@ def tensordot_along(y_bar, a, b, axes):
     return np.moveaxis(a_bar, np.arange(-n, 0), of_a), np.moveaxis(b_bar, np.arange(n), of_b)
 
 
-@bilinear(np.linalg.tensordot, samples=lambda f, m: [f(m, m.T, axes=1)])
+@bilinear(np.linalg.tensordot, order="C", samples=lambda f, m: [f(m, m.T, axes=1)])
 def tensordot_by_name(y_bar, a, b, *, axes=2):
     return tensordot(y_bar, a, b, axes)
 

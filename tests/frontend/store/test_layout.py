@@ -239,6 +239,8 @@ IN_C_ORDER = (
     "np.tensordot(x.T, 2.0 * x, ((0, 1), (2, 1)))", "np.linalg.outer(x[0, 0], x[0, 1])",
     "np.linalg.matmul(x.T, x[:, 0, :2].T)", "np.matmul(x.T, x[:, 0, :2].T)", "x.T @ x[:, 0, 0]",
     "np.dot(x.T, x[:, 0, :2].T)", "np.dot(x.T, x[:, 0, 0])",
+    "np.inner(x.T, x[0, 0, :2])", "np.linalg.multi_dot([x[0].T, x[1], x[0].T])",
+    "np.compress([True, False, True], x.T, 1)", "np.linalg.tensordot(x.T, x, axes=1)",
 )  # fmt: skip
 
 
