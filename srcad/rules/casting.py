@@ -8,7 +8,6 @@ import operator
 import numpy as np
 
 from srcad.rules.declare import adjoint, linear, nondifferentiable
-from srcad.rules.row import Columns
 from srcad.runtime import (
     as_kept_in,
     checked_basis,
@@ -86,14 +85,22 @@ def deeper(y_bar, structure):
     return [deeper(y_bar[k], structure[k]) for k in range(len(structure))]
 
 
-_OTHER_ORDER: Columns = {
-    "entries": "moved", "takes_lists": True, "memory": "shared",
-    "samples": lambda f, m: [f(m.T), f(0.5)],
-}  # fmt: skip
-
-
-@linear(np.asfortranarray, order="other", **_OTHER_ORDER)
-@linear(np.ascontiguousarray, order="C", **_OTHER_ORDER)
+@linear(
+    np.asfortranarray,
+    order="other",
+    entries="moved",
+    takes_lists=True,
+    memory="shared",
+    samples=lambda f, m: [f(m.T), f(0.5)],
+)
+@linear(
+    np.ascontiguousarray,
+    order="C",
+    entries="moved",
+    takes_lists=True,
+    memory="shared",
+    samples=lambda f, m: [f(m.T), f(0.5)],
+)
 def ascontiguousarray(y_bar, a, dtype=None):
     """A number becomes an array of length 1."""
     return np.reshape(y_bar, np.shape(a))
