@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from srcad import runtime
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -28,8 +27,8 @@ from srcad.ir.core import (
     free_values,
 )
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.memory import index_parts, is_one_of, makes_fresh, names_other_order
-from srcad.ir.traits import is_store
+from srcad.ir.memory import index_parts, makes_fresh, names_other_order
+from srcad.ir.traits import is_in_c_order, is_store, operands_in_loop_order, order_of
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import same
 
@@ -53,24 +52,6 @@ class _Order(NamedTuple):
         return self.gapless or self.given
 
 
-_ALWAYS = frozenset(
-    {np.zeros, np.ones, np.full, np.empty, np.eye, np.identity, np.arange, np.take,
-     operator.matmul, np.matmul, np.dot, np.tensordot, np.outer, np.repeat, np.tri,
-     np.ascontiguousarray, runtime.converted_like, runtime.copy_in_order_of}
-)  # fmt: skip
-# What is as its operands are: these have a memory of their own, and those show all of it.
-_FOLLOWING = frozenset(
-    {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.astype, np.sum, np.mean,
-     np.prod, np.max, np.min, np.cumsum, np.cumprod, np.triu, np.tril, np.concatenate, np.stack,
-     np.hstack, np.vstack, np.diff, np.roll, np.append}
-)  # fmt: skip
-_SHOWING = frozenset(
-    {np.expand_dims, np.squeeze, np.array, np.asarray, runtime.unbroadcast, runtime.zero_cotangent,
-     runtime.deep_copy}
-)  # fmt: skip
-_TURNING = frozenset({np.transpose, np.swapaxes, np.moveaxis, np.matrix_transpose, np.flip})
-_PARTS = frozenset({np.real, np.imag, np.broadcast_to})
-_RESHAPING = frozenset({np.reshape, np.ravel})
 _IN_ORDER = _Order(axes=True, gapless=True)
 _UNKNOWN = _Order(axes=False, gapless=False)
 _GIVEN = _Order(axes=False, gapless=False, given=True)
@@ -136,35 +117,35 @@ class MemoryOrder:
 
     def _of_call(self, call: Call) -> _Order:
         if any(map(names_other_order, (*call.args[1:], *(arg for _, arg in call.kwargs)))):
-            shows = is_one_of(call.target, _SHOWING | _RESHAPING)
+            shows = order_of(call.target) in ("shows", "reshaped")
             return _UNKNOWN._replace(given=shows and self._of(call.args[0]).given)
         return self._in_usual_order(call)
 
     def _in_usual_order(self, call: Call) -> _Order:
-        target = call.target
-        if is_one_of(target, _ALWAYS):
+        target, order = call.target, order_of(call.target)
+        if is_in_c_order(target, call.args):
             found = _IN_ORDER
-        elif is_one_of(target, _PARTS):
+        elif order == "part":
             whole = self._of(call.args[0])
             stretched = whole.stretched or target is np.broadcast_to
             return _Order(whole.axes, False, whole.given or stretched, stretched)
         elif is_elementwise(target):
             found = self._entry_by_entry(call)
-        elif is_one_of(target, _FOLLOWING):
-            whole = self._of(call.args[0])
+        elif order in ("follows", "keeps", "stacks"):
+            stacks = order == "stacks"
+            decisive = operands_in_loop_order(call.args) if stacks else call.args[:1]
+            whole = _worst(map(self._of, decisive))
             in_order = whole.axes and not whole.stretched
             in_order = in_order or (target is np.copy and call.half != "primal")
             found = _IN_ORDER if in_order else _UNKNOWN
-        elif is_one_of(target, _SHOWING):
+        elif order in ("shows", "reshaped"):
             found = self._of(call.args[0])
         elif is_store(target, "array"):
             place = self._of(call.args[0])
             found = _Order(axes=place.axes or place.given, gapless=place.is_fine)
-        elif is_one_of(target, _RESHAPING):
-            found = self._of(call.args[0])
         elif target is operator.getitem:
             return self._of_part(call)
-        elif is_one_of(target, _TURNING):
+        elif order == "turned":
             found = _UNKNOWN._replace(given=self._of(call.args[0]).given)
         else:
             found = _UNKNOWN

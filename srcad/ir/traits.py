@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from srcad.ir.core import CHECKPOINT, Arg, Call, If, Op
+from srcad.ir.core import CHECKPOINT, Arg, Call, Const, If, Op, Value
 from srcad.ir.memory import module_of
 from srcad.ir.operations import (
     Builds,
@@ -20,7 +20,8 @@ from srcad.ir.operations import (
     operation_of,
 )
 from srcad.rules import registry as table
-from srcad.rules.row import Law
+from srcad.rules.row import Law, Order
+from srcad.types.numeric import Numeric
 
 
 def is_store(target: Any, of: Literal["array", "list"] | None = None) -> bool:
@@ -223,6 +224,37 @@ def returns_fresh_object(target: Any) -> bool:
 def law_of(target: Any) -> Law:
     """Return the law of a function: of `np.multiply` and ``operator.mul`` it is ``product``."""
     return table.row_of(target).law
+
+
+def order_of(target: Any) -> Order:
+    """Return the memory order of a function's result: of `np.outer` it is ``C``."""
+    return table.row_of(target).order
+
+
+def is_in_c_order(target: Any, args: tuple[Arg, ...]) -> bool:
+    """Return True if the result of a call is in C order, however its operands lie."""
+    order = order_of(target)
+    return order == "C" or (order == "stacks" and not operands_in_loop_order(args))
+
+
+def operands_in_loop_order(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    """Return the operands of a product whose memory order may become that of the result.
+
+    A loop over two or more axes of a stack goes in the order of the operands that have these axes,
+    and the product with a number in that of the other operand.
+    """
+    ranks = [_number_of_axes(arg) for arg in args]
+    if not all(ranks):
+        return args
+    return tuple(arg for arg, rank in zip(args, ranks, strict=True) if rank > 3)
+
+
+def _number_of_axes(arg: Arg) -> int:
+    """Return the number of axes of an array; 0 for a number, or if it is not known."""
+    if isinstance(arg, Const):
+        return getattr(arg.value, "ndim", 0)
+    type_ = arg.type if isinstance(arg, Value) else None
+    return len(type_.shape or ()) if isinstance(type_, Numeric) else 0
 
 
 def compares(target: Any) -> bool:

@@ -21,7 +21,7 @@ from srcad.runtime import (
 )
 
 
-@linear(np.copy, entries="moved", samples=lambda f, m: [f(m)])
+@linear(np.copy, entries="moved", order="follows", samples=lambda f, m: [f(m)])
 def copy(y_bar, a, order="K", subok=False):
     return y_bar
 
@@ -29,6 +29,7 @@ def copy(y_bar, a, order="K", subok=False):
 @linear(
     np.asarray,
     np.asanyarray,
+    order="shows",
     entries="moved",
     takes_lists=True,
     memory="argument",
@@ -41,7 +42,7 @@ def asarray(y_bar, a, dtype=None, order=None, *, copy=None):
 
 
 @linear(
-    np.array,
+    np.array, order="shows",
     entries="moved", takes_lists=True, memory={"copy": (False, None)},
     samples=lambda f, v, m, array: [
         f([0.1, 0.2]), f([[0.1, 0.2], [0.3, 0.4]]), f((v, array(4))), f(v, ndmin=3),
@@ -85,8 +86,16 @@ def deeper(y_bar, structure):
 
 
 @linear(
-    np.ascontiguousarray,
     np.asfortranarray,
+    order="other",
+    entries="moved",
+    takes_lists=True,
+    memory="shared",
+    samples=lambda f, m: [f(m.T), f(0.5)],
+)
+@linear(
+    np.ascontiguousarray,
+    order="C",
     entries="moved",
     takes_lists=True,
     memory="shared",
@@ -99,6 +108,7 @@ def ascontiguousarray(y_bar, a, dtype=None):
 
 @linear(
     np.astype,
+    order="follows",
     entries="moved",
     law="cast",
     memory={"copy": (False, None)},
@@ -120,7 +130,7 @@ def number(y_bar, x):
     return np.reshape(y_bar, np.shape(x))
 
 
-@linear(converted_like, memory="shared", samples=())
+@linear(converted_like, order="C", memory="shared", samples=())
 def gradient_like(y_bar, g, x):
     return y_bar, None
 

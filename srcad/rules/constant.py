@@ -46,7 +46,7 @@ nondifferentiable(np.isscalar, any, all, isinstance, issubclass, callable, hasat
 
 # ------------------------------------------------------------------------ roundings
 nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, sign)
-nondifferentiable(np.round, np.around, entries="each")
+nondifferentiable(np.round, np.around, entries="each", order="keeps")
 nondifferentiable(operator.floordiv, np.floor_divide, entries="each", law="floor")
 nondifferentiable(round, np.spacing)
 nondifferentiable(math.floor, math.ceil, math.trunc)
@@ -68,8 +68,10 @@ nondifferentiable(np.result_type, np.can_cast, np.promote_types, np.min_scalar_t
 nondifferentiable(np.issubdtype, np.finfo, np.iinfo, operator.indexOf, operator.countOf)
 
 # ------------------------------------------------------------------------ arrays from nothing
-nondifferentiable(np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like)
-nondifferentiable(np.eye, np.identity, np.tri, np.indices, zero_cotangent)
+nondifferentiable(np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, order="C")
+nondifferentiable(np.zeros_like, np.ones_like, np.empty_like, order="follows")
+nondifferentiable(zero_cotangent, order="shows")
+nondifferentiable(np.indices)
 nondifferentiable(np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from)
 nondifferentiable(np.mask_indices, np.ndindex)
 nondifferentiable(np.diag_indices, np.diag_indices_from, memory="shared")
@@ -78,6 +80,7 @@ nondifferentiable(np.hanning, np.hamming, np.blackman, np.bartlett)
 
 @adjoint(
     np.arange,
+    order="C",
     active=("start", "stop", "step"),
     samples=lambda f: [f(0.5, 3.2), f(0.5, 3.2, 0.4), f(2.5)],
 )
@@ -93,14 +96,19 @@ def bincount(y_bar, x, weights=None, minlength=0):
     return y_bar[np.asarray(x)]
 
 
-@linear(np.full, samples=lambda f, v: [f((2, 3), 0.5), f((2, 4), v)])
+@linear(np.full, order="C", samples=lambda f, v: [f((2, 3), 0.5), f((2, 4), v)])
 def full(y_bar, shape, fill_value, dtype=None, order="C"):
     if dtype is not None and not np.issubdtype(dtype, np.inexact):
         return None, None
     return None, unbroadcast(y_bar, fill_value)
 
 
-@linear(np.full_like, entries="moved", samples=lambda f, v: [f(np.zeros((2, 4), int), v, float)])
+@linear(
+    np.full_like,
+    entries="moved",
+    order="follows",
+    samples=lambda f, v: [f(np.zeros((2, 4), int), v, float)],
+)
 def full_like(y_bar, a, fill_value, dtype=None, order="K", subok=True, shape=None):
     if dtype is not None and not np.issubdtype(dtype, np.inexact):
         return None, None
@@ -108,7 +116,7 @@ def full_like(y_bar, a, fill_value, dtype=None, order="K", subok=True, shape=Non
 
 
 @linear(
-    np.linspace, result=Result(lambda retstep=False: 2 if retstep else 1),
+    np.linspace, order="other", result=Result(lambda retstep=False: 2 if retstep else 1),
     samples=lambda f, v, array: [
         f(0.5, 2.0, 5), f(v, array(4), 3, axis=1), f(0.5, v, num=3), f(0.5, 2.0, 4, False),
         f(v, 2.0, 3)],
@@ -124,7 +132,7 @@ def linspace(y_bar, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
 
 
 @adjoint(
-    np.logspace, active=("start", "stop", "base"),
+    np.logspace, order="other", active=("start", "stop", "base"),
     samples=lambda f, v: [f(0.5, 2.0, 5), f(0.5, 1.5, 4, False, 2.5), f(0.5, v, num=3, base=2.0)],
 )  # fmt: skip
 def logspace(y_bar, y, start, stop, num=50, endpoint=True, base=10.0, *, dtype=None, axis=0):
@@ -141,7 +149,7 @@ def logspace(y_bar, y, start, stop, num=50, endpoint=True, base=10.0, *, dtype=N
 
 
 @adjoint(
-    np.geomspace,
+    np.geomspace, order="other",
     samples=lambda f, near: [
         f(0.5, 2.0, 5), f(0.5, near(0.5, 2.0, 4), 3, axis=1), f(0.5, 2.0, 4, False)],
 )  # fmt: skip

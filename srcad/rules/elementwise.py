@@ -198,13 +198,13 @@ def conjugate(y_bar, x):
     return conj(y_bar)
 
 
-@derivative(np.real, entries="each", memory="view", samples=(-2, 2))
+@derivative(np.real, order="part", entries="each", memory="view", samples=(-2, 2))
 def real(val):
     """For real numbers, the identity."""
     return 1
 
 
-@derivative(np.imag, entries="each", of_real="zero", memory="shared", samples=(-2, 2))
+@derivative(np.imag, order="part", entries="each", of_real="zero", memory="shared", samples=(-2, 2))
 def imag(val):
     """``Im(dx) = Re(-1j * dx)``; of real numbers always 0."""
     return -1j if may_be_complex(val) else None

@@ -79,7 +79,7 @@ def at(places, axis, ndim):
 
 @linear(
     np.take,
-    entries="moved", selects="indices",
+    entries="moved", order="C", selects="indices",
     samples=lambda f, v, m, t: [
         f(v, [0, 0, 3]), f(m, np.array([0, 2, 2, 0, 1]), 0),
         f(m, np.array([0, 2, 2, 0, 1]), axis=1), f(m, [[0, 5], [5, 11]]), f(t, [0, -1, 0], axis=-1),
@@ -129,6 +129,7 @@ def turned(k, rank):
 
 @linear(
     np.compress,
+    order="C",
     entries="moved",
     selects="condition",
     result=Result(any_lengths=True),
@@ -223,7 +224,7 @@ def diag(y_bar, v, k=0):
     return on_diagonal(v, y_bar, k)
 
 
-@linear(np.diagflat, entries="moved", samples=lambda f, array: [f(array(2, 2), 1)])
+@linear(np.diagflat, order="C", entries="moved", samples=lambda f, array: [f(array(2, 2), 1)])
 def diagflat(y_bar, v, k=0):
     return np.reshape(np.diagonal(y_bar, k), np.shape(v))
 
@@ -279,7 +280,11 @@ def diagonal_mask(rows, columns, offset):
 
 # ------------------------------------------------------------------------ triangles
 @linear(
-    np.tril, entries="moved", selects="shape", samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)]
+    np.tril,
+    order="keeps",
+    entries="moved",
+    selects="shape",
+    samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)],
 )
 def tril(y_bar, m, k=0):
     """A vector is repeated as rows first."""
@@ -287,7 +292,11 @@ def tril(y_bar, m, k=0):
 
 
 @linear(
-    np.triu, entries="moved", selects="shape", samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)]
+    np.triu,
+    order="keeps",
+    entries="moved",
+    selects="shape",
+    samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)],
 )
 def triu(y_bar, m, k=0):
     """A vector is repeated as rows first."""

@@ -31,7 +31,7 @@ def as_given(bars, arrays):
 
 
 @linear(
-    np.concatenate,
+    np.concatenate, order="keeps",
     entries="moved", lists=("arrays",), samples=lambda f, v, m, t, array: [
         f([m, array(2, 4)]), f((m, array(3, 1), m), 1), f((m, array(3, 1)), axis=-1),
         f((m, v), axis=None), f((t, array(2, 3, 2)), axis=2)],
@@ -50,6 +50,7 @@ def concatenate(y_bar, arrays, axis=0, *, dtype=None):
 
 @linear(
     np.stack,
+    order="keeps",
     entries="moved",
     lists=("arrays",),
     samples=lambda f, v, m, array: [f([v, array(4)]), f([m, m, m], 1), f((m, m), axis=-1)],
@@ -61,6 +62,7 @@ def stack(y_bar, arrays, axis=0, *, dtype=None):
 
 @linear(
     np.vstack,
+    order="keeps",
     entries="moved",
     lists=("tup",),
     samples=lambda f, v, m, array: [f([v, m, array(4)]), f([0.5, 0.2])],
@@ -77,6 +79,7 @@ def vstack(y_bar, tup, *, dtype=None):
 
 @linear(
     np.hstack,
+    order="keeps",
     entries="moved",
     lists=("tup",),
     samples=lambda f, v, m, array: [f([v, array(2)]), f([m, array(3, 1)]), f([0.5, 0.2])],
@@ -127,7 +130,12 @@ def column_stack(y_bar, tup):
     return as_given(bars, tup)
 
 
-@linear(np.append, entries="moved", samples=lambda f, v, m: [f(m, v), f(v, 0.5), f(m, m, axis=1)])
+@linear(
+    np.append,
+    order="keeps",
+    entries="moved",
+    samples=lambda f, v, m: [f(m, v), f(v, 0.5), f(m, m, axis=1)],
+)
 def append(y_bar, arr, values, axis=None):
     if axis is None:
         n = np.size(arr)
@@ -194,7 +202,7 @@ def meshgrid(y_bar, y, *xi, indexing="xy"):
 
 # ------------------------------------------------------------------------ choices between arrays
 @linear(
-    np.select, entries="moved", selects="condlist",
+    np.select, order="C", entries="moved", selects="condlist",
     active=("choicelist", "default"), lists=("condlist", "choicelist"),
     samples=lambda f, v, m, mask, array: [
         f([mask, v > 0], [v, array(4)], 0.5), f([m > 0.5, m > -0.5], [m, v], array(3, 1)),
@@ -212,7 +220,7 @@ def select(y_bar, condlist, choicelist, default=0):
 
 
 @linear(
-    np.choose, entries="moved", selects="a", lists=("choices",),
+    np.choose, order="C", entries="moved", selects="a", lists=("choices",),
     samples=lambda f, v, m, array: [
         f(np.array([0, 1, 1, 0]), [v, array(4)]), f(np.array([[0], [1], [0]]), [m, v]),
         f(np.array([0, 3, -1, 1]), [v, array(4)], mode="wrap"),

@@ -132,7 +132,7 @@ def middle(y_bar, a):
 
 
 @adjoint(
-    np.nanmedian, entries="reduced", nan="left out",
+    np.nanmedian, order="other", entries="reduced", nan="left out",
     samples=lambda f, t, array: [
         f(array(5)), f(t, 1), f(t, axis=2, keepdims=True), f(t, (0, 2)),
         f(t, axis=(0, 1), keepdims=True)],

@@ -23,7 +23,7 @@ def first(count):
 
 # ------------------------------------------------------------------------ matrices
 @bilinear(
-    operator.matmul, np.matmul, np.linalg.matmul, entries="contracted",
+    operator.matmul, np.matmul, np.linalg.matmul, entries="contracted", order="stacks",
     samples=lambda f, v, w, m, t, array: [
         f(v, array(4)), f(m, v), f(w, m), f(m, array(4, 2)), f(t, v), f(w, t), f(t, array(4, 2)),
         f(array(5, 3), t), f(t, array(2, 4, 5)), f(t, array(1, 4, 5)), f(array(1, 4), array(4, 1)),
@@ -67,7 +67,7 @@ def vector_matrix(y_bar, a, b):
 
 
 @bilinear(
-    np.dot, entries="contracted",
+    np.dot, entries="contracted", order="stacks",
     samples=lambda f, v, w, m, t, array: [
         f(v, array(4)), f(m, v), f(w, m), f(m, array(4, 2)), f(t, v), f(w, t), f(t, array(4, 2)),
         f(0.5, m), f(m, 0.5), f(0.5, 0.2), f(t, array(5, 4, 2)), f(v, array(2, 4, 3)),
@@ -94,7 +94,7 @@ def dot(y_bar, a, b):
 
 
 @bilinear(
-    np.inner, entries="contracted",
+    np.inner, order="stacks", entries="contracted",
     samples=lambda f, v, m, t, array: [
         f(v, array(4)), f(m, v), f(v, m), f(m, m), f(t, m), f(0.5, m), f(m, t), f(m, 0.5)],
 )  # fmt: skip
@@ -111,7 +111,7 @@ def inner(y_bar, a, b):
     return a_bar, b_bar
 
 
-@bilinear(np.outer, np.linalg.outer, samples=lambda f, v, w: [f(v, w)])
+@bilinear(np.outer, np.linalg.outer, order="C", samples=lambda f, v, w: [f(v, w)])
 def outer(y_bar, a, b):
     """Operands are flattened."""
     a, b = conj(a), conj(b)
@@ -133,7 +133,7 @@ def vdot(y_bar, a, b):
 
 
 @adjoint(
-    np.linalg.multi_dot, lists=("arrays",),
+    np.linalg.multi_dot, order="C", lists=("arrays",),
     samples=lambda f, v, w, m, array: [
         f([m, array(4, 2)]), f([m, array(4, 2), array(2, 5)]), f([w, m, array(4, 2)]),
         f((m, array(4, 2), array(2))), f([w, m, v]), f([v, array(4)])],
@@ -233,7 +233,7 @@ def _back(free, contracted, partner):
 
 
 @bilinear(
-    np.tensordot,
+    np.tensordot, order="C",
     samples=lambda f, v, w, m, t, array: [
         f(m, array(4, 2), 1), f(t, array(3, 4, 5)), f(v, w, 0), f(m, m),
         f(t, array(4, 5, 2), ([0, 2], [2, 0])), f(t, array(4, 5, 3), ((-1, 1), (0, -1))),
@@ -266,7 +266,7 @@ def tensordot_along(y_bar, a, b, axes):
     return np.moveaxis(a_bar, np.arange(-n, 0), of_a), np.moveaxis(b_bar, np.arange(n), of_b)
 
 
-@bilinear(np.linalg.tensordot, samples=lambda f, m: [f(m, m.T, axes=1)])
+@bilinear(np.linalg.tensordot, order="C", samples=lambda f, m: [f(m, m.T, axes=1)])
 def tensordot_by_name(y_bar, a, b, *, axes=2):
     return tensordot(y_bar, a, b, axes)
 
@@ -302,7 +302,7 @@ def interleaved(rank):
 
 
 @bilinear(
-    np.cross, np.linalg.cross,
+    np.cross, np.linalg.cross, order="other",
     samples=lambda f, w, array: [
         f(w, array(3)), f(array(2, 3), w), f(array(3, 2), array(3, 2), axis=0), f(w, array(2, 3))],
 )  # fmt: skip

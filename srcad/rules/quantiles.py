@@ -164,7 +164,7 @@ def percentile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
 
 # ------------------------------------------------------------------------ without nan
 @adjoint(
-    np.nanquantile, nan="left out",
+    np.nanquantile, order="other", nan="left out",
     samples=lambda f, m, t, array: [
         f(array(5), 0.3), f(m, 0.4, 1), f(t, np.array([0.15, 0.8]), (0, 2), keepdims=True),
         *[f(m, np.array([0.22, 0.71]), 0, method=k) for k in (
@@ -196,7 +196,7 @@ def nanquantile(y_bar, y, a, q, axis=None, *, method="linear", keepdims=False):
 
 
 @adjoint(
-    np.nanpercentile, nan="left out",
+    np.nanpercentile, order="other", nan="left out",
     samples=lambda f, m, t, array: [
         f(array(5), 30.0), f(t, np.array([15.0, 80.0]), (0, 2), keepdims=True),
         f(m, 40.0, 0, method="weibull"), f(m, 40, 0, method="nearest")],

@@ -49,7 +49,7 @@ def selected(bar, where):
 
 # ------------------------------------------------------------------------ sums
 @linear(
-    np.sum, takes_lists=True, active=("a", "initial"),
+    np.sum, order="keeps", takes_lists=True, active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
@@ -77,7 +77,7 @@ def nansum(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, initial=None, 
 
 
 @linear(
-    np.mean,
+    np.mean, order="keeps",
     takes_lists=True, samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
@@ -183,7 +183,8 @@ def distances(a, axis, where):
 
 # ------------------------------------------------------------------------ extremes
 @adjoint(
-    np.max, np.amax, np.min, np.amin, entries="reduced", law="extreme", active=("a", "initial"),
+    np.max, np.amax, np.min, np.amin, entries="reduced", order="keeps", law="extreme",
+    active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where, initial=-9.0),

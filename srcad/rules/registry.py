@@ -207,7 +207,7 @@ def add(rule: Rule, override: bool) -> None:
             help="pass override=True to replace it",
         )
     if known is not None and not rule.shipped:
-        rule = replace(rule, memory=known.memory)  # the function is the same
+        rule = replace(rule, memory=known.memory, order=known.order)  # the function is the same
     with _lock:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1

@@ -32,6 +32,15 @@ Law = Literal[
 Answers = Literal["", "nan", "order", "equality"]
 # What becomes of nan: the result is nan wherever an operand is, or such entries are left out.
 Nan = Literal["", "stays", "left out"]
+# How a new array lies in memory: in C order whatever its operands are, unless an option asks for
+# another order; so for operands of one to three axes, while a loop over more axes of a stack, or
+# with a number, goes in the order of memory; as its operands do; in C order where its operands do;
+# or perhaps in another order even then.  How a view lies: as its operand does, but for axes of
+# length 1; with gaps between entries; with axes permuted or reversed; in the order of the operand
+# with other axes, unless that takes a copy.
+Order = Literal[
+    "", "C", "stacks", "follows", "keeps", "other", "shows", "part", "turned", "reshaped"
+]  # fmt: skip
 # Points where a derivative is agreed on, with the derivatives there; or a function that gives pairs
 # of a noted call and the gradient of its first argument.
 Kinks = Mapping[Any, Any] | Callable[..., Any] | None
@@ -161,6 +170,7 @@ class Columns(TypedDict, total=False):
     samples: Samples
     kinks: Kinks
     memory: Memory | None
+    order: Order
     takes_lists: bool
     lists: tuple[str, ...]
     entries: Entries
@@ -203,6 +213,8 @@ class Rule:
         them.  Without any samples, ``()``, a row has tests of its own.
     memory
         What a call does with memory; see above.
+    order : str
+        How the result lies in memory; see above; empty if it is not known.
     takes_lists : bool
         Whether a list is an argument as it stands: one of several arrays, or one of which the rule
         asks for nothing but the shape.  Others are made arrays first.
@@ -253,6 +265,7 @@ class Rule:
     samples: Samples = None
     kinks: Kinks = None
     memory: Memory = "shared"
+    order: Order = ""
     takes_lists: bool = False
     lists: tuple[str, ...] = ()
     entries: Entries = ""

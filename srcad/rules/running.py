@@ -12,7 +12,7 @@ from srcad.runtime import unbroadcast
 
 
 # ------------------------------------------------------------------------ running sums
-@linear(np.cumsum, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(m[0])])
+@linear(np.cumsum, order="keeps", samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(m[0])])
 def cumsum(y_bar, a, axis=None, dtype=None):
     if np.ndim(a) == 1:
         return np.cumsum(y_bar[::-1])[::-1]
@@ -57,7 +57,7 @@ def ediff1d(y_bar, ary, to_end=None, to_begin=None):
 
 
 @linear(
-    np.diff, memory={"n": (0,)}, active=("a", "prepend", "append"),
+    np.diff, order="keeps", memory={"n": (0,)}, active=("a", "prepend", "append"),
     samples=lambda f, v, m, t, array: [
         f(m), f(m, 2), f(t, 1, 0), f(t, 2, 1), f(v, prepend=0.5),
         f(v, append=array(4), prepend=array(2)), f(m, 1, 0, append=array(1, 4)),
@@ -102,7 +102,7 @@ def length(array, axis):
 
 # ------------------------------------------------------------------------ products
 @adjoint(
-    np.prod, active=("a", "initial"),
+    np.prod, order="keeps", active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
@@ -161,7 +161,9 @@ def before(a):
 
 
 @adjoint(
-    np.cumprod, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(np.array([2.0, 0, 3, 0]))]
+    np.cumprod,
+    order="keeps",
+    samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(np.array([2.0, 0, 3, 0]))],
 )
 def cumprod(y_bar, y, a, axis=None, dtype=None):
     """``y[i] = a[0] .. a[i]``: one sweep from the end, without division, so zeros are right."""

@@ -66,6 +66,7 @@ def unflattened(rows, array, axis):
 @linear(
     np.reshape,
     entries="moved",
+    order="reshaped",
     memory="view or copy",
     samples=lambda f, t: [f(t, (4, 6)), f(t, -1), f(t, (6, 4), order="F")],
 )
@@ -77,7 +78,13 @@ def reshape(y_bar, a, shape, order="C", *, copy=None):
     return np.reshape(y_bar, np.shape(a)), None
 
 
-@linear(np.ravel, entries="moved", memory="view or copy", samples=lambda f, t: [f(t), f(t, "F")])
+@linear(
+    np.ravel,
+    entries="moved",
+    order="reshaped",
+    memory="view or copy",
+    samples=lambda f, t: [f(t), f(t, "F")],
+)
 def ravel(y_bar, a, order="C"):
     if order not in ("C", "F"):
         return MEMORY_ORDER
@@ -89,6 +96,7 @@ def ravel(y_bar, a, order="C"):
 @linear(
     np.squeeze,
     entries="moved",
+    order="shows",
     memory="view",
     samples=lambda f, array: [f(array(3, 1)), f(array(3, 1), axis=1)],
 )
@@ -97,7 +105,11 @@ def squeeze(y_bar, a, axis=None):
 
 
 @linear(
-    np.expand_dims, entries="moved", memory="view", samples=lambda f, m: [f(m, 0), f(m, (0, -1))]
+    np.expand_dims,
+    entries="moved",
+    order="shows",
+    memory="view",
+    samples=lambda f, m: [f(m, 0), f(m, (0, -1))],
 )
 def expand_dims(y_bar, a, axis):
     return np.reshape(y_bar, np.shape(a)), None
@@ -130,6 +142,7 @@ def reshaped(y_bar, a):
 @linear(
     np.broadcast_to,
     entries="moved",
+    order="part",
     memory="read-only view",
     samples=lambda f, array: [f(array(3, 1), (2, 3, 4)), f(0.5, (3,))],
 )
@@ -160,7 +173,7 @@ def ix_(y_bar, *args):
     return [None if y_bar[k] is None else np.reshape(y_bar[k], -1) for k in range(len(args))]
 
 
-@linear(unbroadcast, memory="shared", samples=())
+@linear(unbroadcast, order="shows", memory="shared", samples=())
 def unbroadcast_(y_bar, g, x):
     return np.broadcast_to(y_bar, np.shape(g)), None
 
@@ -176,6 +189,7 @@ def inverse(axes):
 @linear(
     np.transpose,
     entries="moved",
+    order="turned",
     memory="view",
     samples=lambda f, t: [f(t), f(t, (1, 2, 0)), f(t, (-1, 0, 1))],
 )
@@ -187,13 +201,17 @@ def transpose(y_bar, a, axes=None):
     return np.moveaxis(y_bar, span(0, np.ndim(a)), axes)
 
 
-@linear(np.matrix_transpose, entries="moved", memory="view", samples=lambda f, t: [f(t)])
+@linear(
+    np.matrix_transpose, entries="moved", order="turned", memory="view", samples=lambda f, t: [f(t)]
+)
 @linear(np.linalg.matrix_transpose, entries="moved", memory="view", samples=lambda f, t: [f(t)])
 def matrix_transpose(y_bar, x):
     return np.swapaxes(y_bar, -1, -2)
 
 
-@linear(np.swapaxes, entries="moved", memory="view", samples=lambda f, t: [f(t, 0, -1)])
+@linear(
+    np.swapaxes, entries="moved", order="turned", memory="view", samples=lambda f, t: [f(t, 0, -1)]
+)
 def swapaxes(y_bar, a, axis1, axis2):
     return np.swapaxes(y_bar, axis1, axis2), None, None
 
@@ -201,6 +219,7 @@ def swapaxes(y_bar, a, axis1, axis2):
 @linear(
     np.moveaxis,
     entries="moved",
+    order="turned",
     memory="view",
     samples=lambda f, t: [f(t, 0, -1), f(t, (0, 1), (-1, 0))],
 )
@@ -226,7 +245,13 @@ def rollaxis(y_bar, a, axis, start=0):
 
 
 # ------------------------------------------------------------------------ new places
-@linear(np.flip, entries="moved", memory="view", samples=lambda f, t: [f(t), f(t, 1), f(t, (0, 2))])
+@linear(
+    np.flip,
+    entries="moved",
+    order="turned",
+    memory="view",
+    samples=lambda f, t: [f(t), f(t, 1), f(t, (0, 2))],
+)
 def flip(y_bar, m, axis=None):
     return np.flip(y_bar, axis)
 
@@ -246,7 +271,12 @@ def rot90(y_bar, m, k=1, axes=(0, 1)):
     return np.rot90(y_bar, -k, axes)
 
 
-@linear(np.roll, entries="moved", samples=lambda f, m: [f(m, 2), f(m, -1, 1), f(m, (1, 2), (0, 1))])
+@linear(
+    np.roll,
+    entries="moved",
+    order="keeps",
+    samples=lambda f, m: [f(m, 2), f(m, -1, 1), f(m, (1, 2), (0, 1))],
+)
 def roll(y_bar, a, shift, axis=None):
     if isinstance(shift, (tuple, list)):
         return np.roll(y_bar, tuple(-s for s in shift), axis), None
@@ -296,7 +326,7 @@ def numbered(array):
 
 @linear(
     np.repeat,
-    entries="moved", samples=lambda f, v, m, array: [
+    entries="moved", order="C", samples=lambda f, v, m, array: [
         f(v, 3), f(m, 2), f(m, 2, 0), f(m, 3, -1), f(v, [1, 2, 0, 3]), f(m, np.array([2, 0, 1]), 0),
         f(array(), 2)],
 )  # fmt: skip

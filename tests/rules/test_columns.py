@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
+import operator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from srcad.frontend.store.memory_effects import keeps_c_order
+from srcad.ir.library_operations import is_elementwise
 from srcad.rules.registry import row_of
+from srcad.startup.identifiers import module_of
+from tests.marks import some
 from tests.modes.test_jvp import SAMPLES
 
 CALLS: dict[Any, list[tuple[Any, Any]]] = {}
@@ -64,3 +72,131 @@ def test_nan_is_left_out_where_a_row_says_so(f):
         if isinstance(args[0], np.ndarray) and args[0].size > 1 and not kwargs:
             given = np.where(np.arange(args[0].size).reshape(args[0].shape) == 1, np.nan, args[0])
             assert not np.isnan(f(given, *args[1:])).all()
+
+
+# ------------------------------------------------------------------------ memory order
+def arranged(array: np.ndarray, way: int) -> np.ndarray:
+    """An array with its axes in some order in memory; the last ways have gaps or run backwards."""
+    if array.ndim < 2:
+        return array
+    orders = list(itertools.permutations(range(array.ndim)))
+    if way < len(orders):
+        axes = orders[way]
+        return np.ascontiguousarray(array.transpose(axes)).transpose(np.argsort(axes))
+    if way == len(orders):
+        return np.repeat(array.T, 2, axis=0)[::2].T
+    return np.asfortranarray(array[..., ::-1])[..., ::-1]
+
+
+def arranged_all(value: Any, way: int) -> Any:
+    if isinstance(value, np.ndarray):
+        return arranged(value, way)
+    if isinstance(value, list | tuple):
+        return type(value)(arranged_all(item, way) for item in value)
+    return value
+
+
+def arrays(value: Any, axes: int = 0) -> list[np.ndarray]:
+    """All arrays in a structure that have so many axes at least."""
+    if isinstance(value, list | tuple):
+        return [array for item in value for array in arrays(item, axes)]
+    return [value] if isinstance(value, np.ndarray) and value.ndim >= axes else []
+
+
+def axes_in_memory(array: np.ndarray) -> list[int]:
+    """The axes from the longest stride to the shortest, without those of length 1."""
+    axes = sorted(range(array.ndim), key=lambda k: -abs(array.strides[k]))
+    return [k for k in axes if array.shape[k] > 1]
+
+
+@functools.cache
+def results_in_orders(f: Any) -> list[tuple[list[np.ndarray], np.ndarray]]:
+    """Matrices given and new matrices returned, for samples with operands in every order."""
+    found = []
+    for args, kwargs in CALLS[f]:
+        largest = max((a.ndim for a in arrays(list(args))), default=0)
+        for way in range(math.factorial(min(largest, 4)) + 2):
+            ordered = arranged_all(tuple(args), way)
+            result, given = f(*ordered, **kwargs), arrays(list(ordered))
+            if not isinstance(result, np.ndarray) or len(axes_in_memory(result)) < 2:
+                continue
+            if not any(np.shares_memory(result, one) for one in given):
+                found.append((arrays(given, 2), result))
+    return found
+
+
+def is_ordered(array: np.ndarray) -> bool:
+    return bool(array.flags.c_contiguous)
+
+
+def holds(f: Any, order: str) -> bool:
+    """Return True if all new results of the samples lie as the word says."""
+    if order == "follows":
+        return all(
+            axes_in_memory(result) == axes_in_memory(one)
+            for given, result in results_in_orders(f)
+            for one in given
+            if {result.shape} == {other.shape for other in given}
+        )
+    if order == "keeps":
+        cases = [(g, r) for g, r in results_in_orders(f) if all(map(is_ordered, g))]
+    elif order == "stacks":
+        cases = [(g, r) for g, r in results_in_orders(f) if all(a.ndim < 4 for a in g)]
+        cases = [(g, r) for g, r in cases if g]
+    else:
+        cases = results_in_orders(f)
+    return all(is_ordered(result) for _, result in cases)
+
+
+def is_tried(f: Any) -> bool:
+    """Return True if some sample shows more than that results of C order are in C order."""
+    return any(not all(map(is_ordered, given)) for given, _ in results_in_orders(f))
+
+
+def by_name(f: Any) -> str:
+    return f"{module_of(f)}.{getattr(f, '__name__', f)}"
+
+
+# Reads of parts are an operation of the compiler, which has rules for their layout.
+ORDERED = sorted(
+    (f for f in CALLS if not module_of(f).startswith("srcad") and f is not operator.getitem),
+    key=by_name,
+)
+# In C order for all samples, and not told: results of SciPy depend on its version, loops over
+# stacks are only tried with one axis, and options decide.
+STACKS = {
+    np.linalg.cholesky, np.linalg.eigvals, np.linalg.eigvalsh, np.linalg.inv, np.linalg.pinv,
+    np.linalg.solve, np.linalg.svd, np.linalg.qr, np.linalg.tensorinv, np.matvec, np.vecmat,
+    np.polyfit,
+}  # fmt: skip
+BY_OPTIONS = {np.tile, np.resize, np.percentile, np.quantile, np.corrcoef, np.cov}
+# In C order for all samples where operands are: no sample varies the axis or the option.
+WITHOUT_SAMPLES = {np.logspace, np.nanmedian, np.einsum}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "f", some(ORDERED, lambda k, f: k % 16 == 0 and module_of(f) == "numpy"), ids=by_name
+)
+def test_results_lie_in_memory_as_the_row_says(f):
+    order = row_of(f).order
+    laid_out = is_elementwise(f) and order == ""
+
+    if order in ("C", "stacks", "follows", "keeps"):
+        assert holds(f, order)
+    if laid_out:
+        assert holds(f, "follows")
+    if order not in ("other", "reshaped") and keeps_c_order(f):
+        assert holds(f, "keeps")
+    if order == "other" and is_tried(f):
+        assert not holds(f, "keeps") or f in WITHOUT_SAMPLES
+    if order == "" and not laid_out and not module_of(f).startswith("scipy") and is_tried(f):
+        assert not holds(f, "C") or f in STACKS | BY_OPTIONS
+
+
+def test_loops_over_stacks_go_in_the_order_of_memory():
+    a = np.ones((2, 3, 4, 4)).transpose(1, 0, 2, 3)
+
+    assert not (a @ a).flags.c_contiguous
+    assert not np.linalg.inv(a + np.eye(4)).flags.c_contiguous
+    assert not np.dot(2.0, np.ones((2, 3, 4)).T).flags.c_contiguous

@@ -34,32 +34,18 @@ from srcad.ir.traits import (
     calls_operand,
     is_attribute,
     is_builder,
+    is_in_c_order,
     is_inert,
     is_part,
     is_same,
     is_store,
     may_alias_operand,
+    order_of,
 )
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Opaque, TupleOf
 
-_LAID_OUT_ALIKE = frozenset(
-    {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.array, np.astype}
-)
-
-
 _C_ORDER, _F_ORDER = Const("C"), Const("F")
-
-
-_COMPACT: frozenset[Any] = frozenset(
-    {np.zeros, np.ones, np.empty, np.full, np.arange, np.eye, np.identity, np.outer,
-     np.dot, np.matmul, operator.matmul}
-)  # fmt: skip
-# Functions of NumPy that may lay out their results in another order than the arrays given.
-_MOVING: frozenset[Any] = frozenset(
-    {np.cross, np.linalg.cross, np.einsum, np.linspace, np.logspace, np.geomspace,
-     np.apply_along_axis, np.nanpercentile, np.nanquantile, np.nanmedian, np.asfortranarray}
-)  # fmt: skip
 
 
 def note(
@@ -145,10 +131,11 @@ def _note_new(
     flat = shape is not None and len(shape) <= 1
     c_order = target is np.copy and ("order", Const("C")) in kwargs
     follows = keeps_c_order(target) and known_layout.all_compact(state, args)
-    if flat or c_order or is_one_of(target, _COMPACT) or follows:
+    if flat or c_order or is_in_c_order(target, args) or follows:
         state.compact.add(result)
     elif shape is not None and not kwargs:
-        alike = is_elementwise(target) or is_one_of(target, _LAID_OUT_ALIKE)
+        alike = order_of(target) in ("follows", "shows")
+        alike = alike or (is_elementwise(target) and order_of(target) != "keeps")
         arrays = tuple(a for a in args if isinstance(a, Value) and shape_of(a) != ())
         if alike and all(len(shape_of(a) or ()) == len(shape) for a in arrays):
             state.laid_as[result] = None, arrays
@@ -162,7 +149,7 @@ def keeps_c_order(target: Any) -> bool:
     module = module_of(target)
     if is_elementwise(target):
         return True
-    moves = module.startswith(("scipy", "numpy.polynomial")) or is_one_of(target, _MOVING)
+    moves = module.startswith(("scipy", "numpy.polynomial")) or order_of(target) == "other"
     return not moves
 
 

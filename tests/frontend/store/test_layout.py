@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
+
 import numpy as np
 import pytest
 
 import srcad
 from tests.marks import some
+from tests.numeric import difference
 
 VIEWS = (
     "{0}.T", "{0}[::-1]", "{0}[1:]", "{0}[:-1]", "{0}[..., ::2]", "{0}[..., 1:]", "{0}[None]",
@@ -226,3 +229,62 @@ def test_write_through_flat_keeps_memory_order(function, x):
     step[place] = 1e-6
     difference = (function(x.copy("K") + step) - function(x.copy("K") - step)) / 2e-6
     np.testing.assert_allclose(gradient[place], difference, rtol=1e-7, atol=1e-8)
+
+
+CUBE = np.random.default_rng(5).normal(size=(2, 3, 4))
+# In C order whatever the operand is.
+IN_C_ORDER = (
+    "np.take(x.T, [0, 1, 1], 0)", "np.take(x.T, [[0], [1]], axis=-1)", "np.repeat(x.T, 2, 1)",
+    "np.repeat(x.T, [1, 0, 2, 1], axis=0)", "np.tensordot(x.T, x, 1)",
+    "np.tensordot(x.T, 2.0 * x, ((0, 1), (2, 1)))", "np.linalg.outer(x[0, 0], x[0, 1])",
+    "np.linalg.matmul(x.T, x[:, 0, :2].T)", "np.matmul(x.T, x[:, 0, :2].T)", "x.T @ x[:, 0, 0]",
+    "np.dot(x.T, x[:, 0, :2].T)", "np.dot(x.T, x[:, 0, 0])",
+    "np.inner(x.T, x[0, 0, :2])", "np.linalg.multi_dot([x[0].T, x[1], x[0].T])",
+    "np.compress([True, False, True], x.T, 1)", "np.linalg.tensordot(x.T, x, axes=1)",
+)  # fmt: skip
+
+
+def write_through_reshape(result):
+    space = {"np": np}
+    lines = (
+        f"def f(x):\n    y = {result}\n    z = y.reshape(-1)\n    z[1] = 5.0 * x[0, 0, 0]\n"
+        "    return np.sum(y * np.reshape(np.arange(float(y.size)), y.shape))\n"
+    )
+    file = f"<written {result}>"
+    linecache.cache[file] = (len(lines), None, lines.splitlines(True), file)
+    exec(compile(lines, file, "exec"), space)
+    return space["f"]
+
+
+@pytest.mark.parametrize("result", IN_C_ORDER)
+def test_result_in_c_order_is_written_through_reshape(result):
+    f = write_through_reshape(result)
+
+    value, gradient = srcad.value_and_grad(f)(CUBE)
+
+    assert value == pytest.approx(f(CUBE), rel=1e-13)
+    np.testing.assert_allclose(gradient, difference(f, (CUBE,)), rtol=1e-7, atol=1e-7)
+
+
+# A loop over these goes in the order of memory; the last one is in C order.
+IN_LOOP_ORDER = (
+    "np.dot(2.0, x.T)", "np.dot(x.T, x[0, 0, 0])", "np.dot(x[0, 0, 0], x.transpose(1, 0, 2))",
+    "x[..., None].transpose(1, 0, 2, 3) @ np.ones((1, 2))",
+    "np.matmul(np.ones((5, 2)), (x[..., None] * np.ones(2)).transpose(1, 0, 3, 2)[:, :, :2, :3])",
+    "np.linalg.matmul(x[..., None].transpose(2, 0, 1, 3), np.ones((1, 2)))",
+    "np.round(x.transpose(1, 0, 2), 1)", "np.around(x.transpose(1, 0, 2))",
+    "x.transpose(2, 0, 1).round(2)", "x[..., None] @ np.ones((1, 2))", "np.dot(2.0, x)",
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::srcad.errors.NoDerivativeWarning")
+@pytest.mark.parametrize("result", IN_LOOP_ORDER)
+def test_result_in_order_of_memory_is_refused_or_right(result):
+    f = write_through_reshape(result)
+    try:
+        value = srcad.value_and_grad(f)(CUBE)[0]
+    except srcad.errors.MutationError:
+        assert result != IN_LOOP_ORDER[-1]
+        return
+
+    assert value == pytest.approx(f(CUBE), rel=1e-13)
