@@ -11,6 +11,7 @@ import builtins
 from collections.abc import Sequence
 
 from srcad.backends.python.naming.names import fresh
+from srcad.frontend.source.text import parse
 from srcad.ir.core import Function, Value
 from srcad.ir.substitute import substituted_block
 from srcad.startup.identifiers import identifier
@@ -22,13 +23,16 @@ def returned_items(text: str, count: int, among: int | None = None) -> list[ast.
 
     Where it returns in several places, a variable goes before another expression, and a constant
     is last: it stands for a value that another path saves.  None if it returns no more than
-    `count` items, or not `among` items.
+    `count` items, or not `among` items, or if the text of a backend is no Python.
 
     >>> text = "def f(x, n):\n    if n: return x, None, x\n    return x, tanh, np.sin(x)\n"
     >>> [ast.unparse(item) for item in returned_items(text, 2)]
     ['tanh', 'x']
     """
-    definition = ast.parse(text).body[0]
+    tree = parse(text)
+    if tree is None or not tree.body:
+        return None
+    definition = tree.body[0]
     returned = [node.value for node in ast.walk(definition) if isinstance(node, ast.Return)]
     whole = [
         one.elts[-count:]
