@@ -624,8 +624,9 @@ def many_conditional_expressions():
 
 def _compiled(source, **names):
     import linecache
+    import zlib
 
-    name = f"<attack {hash(source)}>"
+    name = f"<attack {zlib.crc32(source.encode()):010}>"
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     space = {"np": np, **names}
     exec(compile(source, name, "exec"), space)

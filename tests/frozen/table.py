@@ -11,13 +11,15 @@ VARIES = "varies"  # with the version of Python or NumPy: whatever is written is
 TABLE = Path(__file__).with_name("table.txt")
 REFUSAL = re.compile(r"\w+(-\d+)?")  # a code, or the name of an exception
 PLACE = re.compile(r"(?m)^( *#.*?)( *\.\.\.)?(  \(.*)?$")  # of a comment: text, file and line
+PLACE_ALONE = re.compile(r"(?m)^ *# \([^()]*:\d+\)\n")
+COMMENT = re.compile(r"(?m)^( *# .{30}).*$")  # how much more there is depends on the place
 
 Table = dict[str, str]
 
 
 def normal(text: str) -> str:
     """A text without file names and line numbers, which change when a test is moved."""
-    return PLACE.sub(r"\1", text)
+    return COMMENT.sub(r"\1", PLACE.sub(r"\1", PLACE_ALONE.sub("", text)))
 
 
 def digest(text: str) -> str:

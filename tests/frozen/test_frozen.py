@@ -36,6 +36,8 @@ def test_table_serialisation_lossless():
         ("    # y = np.sin(x)  (mod...\n", "    # y = np.sin(x)\n"),
         ("    # y = np.sin(x...\n", "    # y = np.sin(x\n"),
         ("x = f(  (a.py))\n", "x = f(  (a.py))\n"),
+        ("    # " + "y + " * 10 + "  (a.py:4)\n", "    # " + "y + " * 7 + "y \n"),
+        ("    # " + "y + " * 9 + "...\n    # (a.py:4)\n", "    # " + "y + " * 7 + "y \n"),
     ],
 )
 def test_digest_ignores_source_locations(text, want):
