@@ -15,6 +15,7 @@ import numpy as np
 
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Routine, Value, values_in
 from srcad.ir.inference.builder import Builder, result_type
+from srcad.rules import gaps
 from srcad.rules.row import Rule
 from srcad.startup.records import dataclass
 from srcad.transforms.sweep import Inline, is_for_complex
@@ -57,7 +58,7 @@ def write_rule(
     found = inline(builder, rule.function, args, keywords)
     written = builder.ops[start:]
     is_general = rule.kind == "derivative" or sizes.count_of_examples() == asked
-    if is_general and len(_templates) < _MOST and _is_plain(written, given, rule):
+    if is_general and len(_templates) < _MOST and _is_plain(written, given, rule, found):
         calls = tuple(op for op in written if isinstance(op, Call))
         hints = tuple(call.result.hint for call in calls)
         _templates[key] = _Template(given, calls, hints, found)
@@ -125,7 +126,7 @@ def _kind_of_length(extent: Extent, symbols: dict[Symbol, int]) -> Any:
 
 
 # -------------------------------------------------------------------------------- templates
-def _is_plain(ops: list[Op], given: tuple[Value, ...], rule: Rule) -> bool:
+def _is_plain(ops: list[Op], given: tuple[Value, ...], rule: Rule, found: Any) -> bool:
     """Return True if ops are calls that name nothing but the operands and each other."""
     known = set(given)
     for op in ops:
@@ -134,12 +135,25 @@ def _is_plain(ops: list[Op], given: tuple[Value, ...], rule: Rule) -> bool:
         if rule.kind != "derivative" and not _is_repeatable(op):
             return False
         known.add(op.result)
-    return True
+    return _is_known(found, known)
+
+
+def _is_known(found: Any, known: set[Value]) -> bool:
+    """Return True if a result consists of these values, constants and None."""
+    if isinstance(found, tuple | list):
+        return all(_is_known(one, known) for one in found)
+    if isinstance(found, Value | Const | Display):
+        return known.issuperset(values_in(found))
+    return found is None
 
 
 def _is_repeatable(call: Call) -> bool:
-    """Return True if a call gets the same type wherever it is written, from its arguments."""
-    if isinstance(call.target, Routine) or call.result.selected is not None:
+    """Return True if a call is the same wherever it is written, with a type by its arguments.
+
+    Calls of `over_gaps` name the user's line.
+    """
+    is_placed = isinstance(call.target, Routine) or call.target is gaps.over_gaps
+    if is_placed or call.result.selected is not None:
         return False
     constants = (c for a in (*call.args, *dict(call.kwargs).values()) for c in _constants(a))
     if any(isinstance(c.value, np.ndarray | list | dict) for c in constants):
@@ -174,5 +188,5 @@ def _renamed(arg: Arg, names: dict[Value, Atom]) -> Arg:
 
 def _structure(found: Any, names: dict[Value, Atom]) -> Any:
     if isinstance(found, tuple | list):
-        return tuple(_structure(one, names) for one in found)
+        return type(found)(_structure(one, names) for one in found)
     return _renamed(found, names) if isinstance(found, Value | Const | Display) else found
