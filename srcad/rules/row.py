@@ -179,6 +179,7 @@ class Columns(TypedDict, total=False):
     nan: Nan
     selects: str
     of_real: Literal["", "zero"]
+    special: str
     steps: bool
     primal: Callable[..., Any] | None
     result: Result | None
@@ -236,6 +237,9 @@ class Rule:
         places alone do, as for `np.triu`.
     of_real : str
         ``zero`` for what is zero, or a step, of real numbers.
+    special : str
+        The method that a builtin calls of an object of a user's class, as `math.floor` does with
+        ``__floor__``.  For functions of `operator` it follows from their name.
     steps : bool
         Whether it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
@@ -274,6 +278,7 @@ class Rule:
     nan: Nan = ""
     selects: str = ""
     of_real: Literal["", "zero"] = ""
+    special: str = ""
     steps: bool = False
     primal: Callable[..., Any] | None = None
     saves_for: Any = None
