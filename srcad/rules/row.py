@@ -19,9 +19,10 @@ Kind = Literal["", "derivative", "linear", "bilinear", "adjoint", "nondifferenti
 # function of `f`, which notes a call, and of sample arrays that it names.
 Samples = tuple[float, ...] | Callable[..., Any] | None
 # Where an entry of the result comes from: from the entries at its place, with broadcasting; from
-# one entry of an operand; from all along the axes that are taken away; from sums of products; or
+# one entry of an operand; from all along the axes that are taken away; from all up to its place
+# along an axis; from sums of products; or
 # from no entry, only from shapes.
-Entries = Literal["", "each", "moved", "reduced", "contracted", "made"]
+Entries = Literal["", "each", "moved", "reduced", "running", "contracted", "made"]
 # The operation as which algebra and masks know it.
 Law = Literal[
     "", "sum", "difference", "product", "quotient", "floor", "remainder", "power", "negative",
@@ -224,8 +225,8 @@ class Rule:
         arrays first, and so is a list for any other parameter.
     entries : str
         Where an entry of the result comes from: the entries at its place (``each``), one entry
-        (``moved``), all along axes (``reduced``), a sum of products (``contracted``), or shapes
-        alone (``made``); empty if it is not known.
+        (``moved``), all along axes (``reduced``), all up to its place along one (``running``), a
+        sum of products (``contracted``), or shapes alone (``made``); empty if it is not known.
     law : str
         The operation as which algebra and masks know the function, as ``product`` of `np.multiply`.
     answers : str
