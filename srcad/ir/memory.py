@@ -36,8 +36,8 @@ OPERATORS = frozenset(
      operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt,
      operator.le, operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len,
      builtins.float, builtins.int, builtins.bool, builtins.round, builtins.range,
-     runtime.converted_like, runtime.copy_in_order_of, runtime.last_writes, runtime.rounded_as_in_place,
-     runtime.as_kept_in}
+     runtime.converted_like, runtime.copy_in_order_of, runtime.last_writes,
+     runtime.rounded_as_in_place, runtime.as_kept_in}
 )  # fmt: skip
 IN_PLACE = frozenset(
     {operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv,
