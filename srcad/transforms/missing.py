@@ -92,6 +92,7 @@ def rows_taking_part(
     is_stacked = rule.order == "stacks" and not op.kwargs
     if not is_stacked or ranks not in ([2, 1, 1], [2, 2, 1], [2, 2, 2]):
         return _entries_taking_part(scope, op, rule, y_bar, operands)
+    assert isinstance(x, Value)
     rows = scope.call(operator.ne, y_bar, Const(0.0))
     if ranks[2] == 2:
         rows = scope.call(np.any, rows, axis=Const(1))
@@ -176,6 +177,7 @@ def reduced_with_ones(
     if along is not None:
         x = scope.call(np.where, _any_from_here(scope, test, along), x, Const(1.0))
         return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
+    assert axes is not None
     x = scope.call(np.where, scope.call(np.expand_dims, test, axes), x, Const(1.0))
     return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
 
