@@ -32,12 +32,12 @@ from srcad.types.structures import TEXT, Fixed, TupleOf, Type
 
 OPERATORS = frozenset(
     {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
-     operator.pow, operator.neg, operator.invert, operator.abs, operator.matmul, operator.and_,
-     operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le,
-     operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len, builtins.float,
-     builtins.int, builtins.bool, builtins.round, builtins.range, runtime.converted_like,
-     runtime.copy_in_order_of, runtime.last_writes, runtime.rounded_as_in_place,
-     runtime.as_kept_in}
+     operator.pow, operator.neg, operator.pos, operator.invert, operator.abs, operator.matmul,
+     operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt,
+     operator.le, operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len,
+     builtins.float, builtins.int, builtins.bool, builtins.round, builtins.range,
+     runtime.converted_like, runtime.copy_in_order_of, runtime.last_writes,
+     runtime.rounded_as_in_place, runtime.as_kept_in}
 )  # fmt: skip
 IN_PLACE = frozenset(
     {operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv,

@@ -151,9 +151,17 @@ def ravel(a, order="C"):
     return a if np.ndim(a) == 2 else np.reshape(a, (len(a), -1))
 
 
+@static
+def unit_axes(shape):
+    """The axes of length one behind the first."""
+    return tuple(k for k in range(1, len(shape)) if shape[k] == 1)
+
+
 @leading_axis(np.squeeze)
 def squeeze(a, axis=None):
-    return None if axis is None else np.squeeze(a, behind(axis, np.ndim(a)))
+    if axis is None:
+        return np.squeeze(a, unit_axes(np.shape(a))) if is_known(np.shape(a)[1:]) else None
+    return np.squeeze(a, behind(axis, np.ndim(a)))
 
 
 @leading_axis(np.expand_dims)
@@ -476,3 +484,160 @@ def stretches(a, g, u, s, vh):
 @leading_axis(over_gaps, operand="k")
 def quotients(k, rows, columns, dropped=None, place="", exact=False):
     return over_gaps(k, rows, columns, dropped, place, exact)
+
+
+# ------------------------------------------------------------------------ products of stacks
+@static
+def larger(m, n):
+    """The larger of two ranks."""
+    return max(m, n)
+
+
+@leading_axis(np.linalg.tensordot, operand="a")
+def tensordot_by_name_of_first(a, b, *, axes=2):
+    return tensordot_of_first(a, b, axes)
+
+
+@leading_axis(np.linalg.tensordot, operand="b")
+def tensordot_by_name_of_second(a, b, *, axes=2):
+    return tensordot_of_second(a, b, axes)
+
+
+if hasattr(np, "matvec"):  # NumPy 2.2
+
+    @leading_axis(np.matvec, operand="x1")
+    def matvec_of_first(x1, x2):
+        return np.matvec(raised(x1, larger(np.ndim(x1) - 1, np.ndim(x2) + 1)), x2)
+
+    @leading_axis(np.matvec, operand="x2")
+    def matvec_of_second(x1, x2):
+        return np.matvec(x1, raised(x2, larger(np.ndim(x2) - 1, np.ndim(x1) - 1)))
+
+    @leading_axis(np.vecmat, operand="x1")
+    def vecmat_of_first(x1, x2):
+        return np.vecmat(raised(x1, larger(np.ndim(x1) - 1, np.ndim(x2) - 1)), x2)
+
+    @leading_axis(np.vecmat, operand="x2")
+    def vecmat_of_second(x1, x2):
+        return np.vecmat(x1, raised(x2, larger(np.ndim(x2) - 1, np.ndim(x1) + 1)))
+
+
+@leading_axis(np.vecdot, operand="a")
+def vecdot_of_first(a, b):
+    return np.vecdot(raised(a, larger(np.ndim(a) - 1, np.ndim(b))), b)
+
+
+@leading_axis(np.vecdot, operand="b")
+def vecdot_of_second(a, b):
+    return np.vecdot(a, raised(b, larger(np.ndim(b) - 1, np.ndim(a))))
+
+
+@leading_axis(np.linalg.vecdot, operand="a")
+def vecdot_along_of_first(a, b, *, axis=-1):
+    return None if axis != -1 else vecdot_of_first(a, b)
+
+
+@leading_axis(np.linalg.vecdot, operand="b")
+def vecdot_along_of_second(a, b, *, axis=-1):
+    return None if axis != -1 else vecdot_of_second(a, b)
+
+
+# ------------------------------------------------------------------------ axes of length one
+@leading_axis(np.atleast_1d)
+def atleast_1d(*arys):
+    return raised(arys[0], larger(np.ndim(arys[0]) - 1, 1)) if len(arys) == 1 else None
+
+
+@leading_axis(np.atleast_2d)
+def atleast_2d(*arys):
+    return raised(arys[0], larger(np.ndim(arys[0]) - 1, 2)) if len(arys) == 1 else None
+
+
+@leading_axis(np.atleast_3d)
+def atleast_3d(*arys):
+    return in_depth(arys[0]) if len(arys) == 1 else None
+
+
+def in_depth(a):
+    """An array with three axes in each direction, as `np.atleast_3d` gives them."""
+    if np.ndim(a) == 3:
+        return a[..., None]
+    if np.ndim(a) == 2:
+        return a[:, None, :, None]
+    return a if np.ndim(a) > 3 else a[:, None, None, None]
+
+
+@leading_axis(np.dstack)
+def dstack(tup):
+    return np.concatenate([in_depth(a) for a in joined(tup)], 3)
+
+
+@leading_axis(np.linalg.diagonal)
+def matrix_diagonal(x, *, offset=0):
+    return np.linalg.diagonal(x, offset=offset)
+
+
+@leading_axis(np.linalg.trace)
+def matrix_trace(x, *, offset=0, dtype=None):
+    return np.linalg.trace(x, offset=offset) if dtype is None else None
+
+
+if hasattr(np, "cumulative_sum"):  # NumPy 2.1
+
+    @leading_axis(np.cumulative_sum)
+    def cumulative_sum(x, *, axis=None, dtype=None, include_initial=False):
+        along = 1 if axis is None else behind(axis, np.ndim(x))
+        if dtype is not None or (axis is None and np.ndim(x) != 2):
+            return None
+        return np.cumulative_sum(x, axis=along, include_initial=include_initial)
+
+
+# ------------------------------------------------------------------------ parts
+@leading_axis(np.split)
+def split(ary, indices_or_sections, axis=0):
+    return np.split(ary, indices_or_sections, behind(axis, np.ndim(ary)))
+
+
+@leading_axis(np.array_split)
+def array_split(ary, indices_or_sections, axis=0):
+    return np.array_split(ary, indices_or_sections, behind(axis, np.ndim(ary)))
+
+
+@leading_axis(np.hsplit)
+def hsplit(ary, indices_or_sections):
+    return np.split(ary, indices_or_sections, 1 if np.ndim(ary) == 2 else 2)
+
+
+@leading_axis(np.vsplit)
+def vsplit(ary, indices_or_sections):
+    return np.split(ary, indices_or_sections, 1)
+
+
+@leading_axis(np.dsplit)
+def dsplit(ary, indices_or_sections):
+    return np.split(ary, indices_or_sections, 3)
+
+
+# ------------------------------------------------------------------------ two arrays joined
+@leading_axis(np.append, operand="arr")
+def append_to(arr, values, axis=None):
+    return appended(arr, in_each(values, arr), axis)
+
+
+@leading_axis(np.append, operand="values")
+def append_these(arr, values, axis=None):
+    return appended(in_each(arr, values), values, axis)
+
+
+@leading_axis(np.append, operand="arr, values")
+def appended(arr, values, axis=None):
+    if axis is None:
+        return np.concatenate(
+            (np.reshape(arr, (len(arr), -1)), np.reshape(values, (len(arr), -1))), 1
+        )
+    return np.concatenate((arr, values), behind(axis, np.ndim(arr)))
+
+
+def in_each(a, other):
+    """An array of no direction with the axis of directions that another one has."""
+    return np.broadcast_to(a, (len(other), *np.shape(a)))

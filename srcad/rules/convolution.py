@@ -40,7 +40,7 @@ def in_full(y_bar, a, v, mode, is_correlation):
 
 
 @bilinear(
-    np.convolve, result=Result(any_lengths=True),
+    np.convolve, entries="contracted", result=Result(any_lengths=True),
     samples=lambda f, v, w, array: [
         f(v, w), f(w, v), f(v, w, "same"), f(w, v, "same"), f(v, w, "valid"), f(w, v, mode="valid"),
         f(array(5), v, "same"), f(array(6), array(2), "same")],
@@ -54,7 +54,7 @@ def convolve(y_bar, a, v, mode="full"):
 
 
 @bilinear(
-    np.correlate, result=Result(any_lengths=True),
+    np.correlate, entries="contracted", result=Result(any_lengths=True),
     samples=lambda f, v, w, array: [
         f(v, w), f(w, v), f(v, w, "same"), f(w, v, "same"), f(v, w, "full"), f(w, v, mode="full"),
         f(array(5), v, "same"), f(v, array(5), "same")],

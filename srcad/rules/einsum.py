@@ -118,7 +118,7 @@ def repeated(term):
 
 
 @bilinear(
-    np.einsum, order="other",
+    np.einsum, order="other", entries="contracted",
     memory="shared", samples=lambda f, v, w, m, t, array, square: [
         f("ij,jk->ik", m, array(4, 2)), f("ij->ji", m), f("ij->i", m), f("ij->", m),
         f("i,i->", v, array(4)), f("i,i", v, array(4)), f("ii", square(3)), f("ii->i", square(3)),

@@ -111,7 +111,9 @@ def inner(y_bar, a, b):
     return a_bar, b_bar
 
 
-@bilinear(np.outer, np.linalg.outer, order="C", samples=lambda f, v, w: [f(v, w)])
+@bilinear(
+    np.outer, np.linalg.outer, order="C", entries="contracted", samples=lambda f, v, w: [f(v, w)]
+)
 def outer(y_bar, a, b):
     """Operands are flattened."""
     a, b = conj(a), conj(b)
@@ -123,6 +125,7 @@ def outer(y_bar, a, b):
 
 @bilinear(
     np.vdot,
+    entries="contracted",
     samples=lambda f, v, m, array: [f(v, array(4)), f(m, m), f(m, array(4, 3)), f(m, array(12))],
 )
 def vdot(y_bar, a, b):
@@ -133,7 +136,7 @@ def vdot(y_bar, a, b):
 
 
 @adjoint(
-    np.linalg.multi_dot, order="C", lists=("arrays",),
+    np.linalg.multi_dot, entries="contracted", order="C", lists=("arrays",),
     samples=lambda f, v, w, m, array: [
         f([m, array(4, 2)]), f([m, array(4, 2), array(2, 5)]), f([w, m, array(4, 2)]),
         f((m, array(4, 2), array(2))), f([w, m, v]), f([v, array(4)])],
@@ -171,7 +174,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
         x2_bar = np.matvec(np.swapaxes(conj(x1), -1, -2), y_bar)
         return unbroadcast(x1_bar, x1), unbroadcast(x2_bar, x2)
 
-    @bilinear(np.vecmat, samples=lambda f, w, m, t, array: [
+    @bilinear(np.vecmat, entries="contracted", samples=lambda f, w, m, t, array: [
         f(w, m), f(array(2, 3), t), f(w, t), f(array(2, 3), m)])  # fmt: skip
     def vecmat(y_bar, x1, x2):
         """Conjugated vectors on the last axis times matrices; the axes before them broadcast."""
@@ -233,7 +236,7 @@ def _back(free, contracted, partner):
 
 
 @bilinear(
-    np.tensordot, order="C",
+    np.tensordot, order="C", entries="contracted",
     samples=lambda f, v, w, m, t, array: [
         f(m, array(4, 2), 1), f(t, array(3, 4, 5)), f(v, w, 0), f(m, m),
         f(t, array(4, 5, 2), ([0, 2], [2, 0])), f(t, array(4, 5, 3), ((-1, 1), (0, -1))),
@@ -266,13 +269,16 @@ def tensordot_along(y_bar, a, b, axes):
     return np.moveaxis(a_bar, np.arange(-n, 0), of_a), np.moveaxis(b_bar, np.arange(n), of_b)
 
 
-@bilinear(np.linalg.tensordot, order="C", samples=lambda f, m: [f(m, m.T, axes=1)])
+@bilinear(
+    np.linalg.tensordot, order="C", entries="contracted", samples=lambda f, m: [f(m, m.T, axes=1)]
+)
 def tensordot_by_name(y_bar, a, b, *, axes=2):
     return tensordot(y_bar, a, b, axes)
 
 
 @bilinear(
     np.kron,
+    entries="contracted",
     samples=lambda f, v, w, m, t, array: [
         f(v, w), f(m, array(2, 3)), f(v, m), f(m, v), f(0.5, m), f(t, m)],
 )  # fmt: skip

@@ -31,6 +31,18 @@ _table: dict[Any, Rule] = {}
 _facts: dict[Any, Rule] = {}  # rows of functions without a rule
 _NOTHING_KNOWN = Rule(None, "")
 _ONE_RESULT = Result()
+# Columns that tell facts about the function, which another formula for it does not change.
+_OF_FUNCTION = (
+    "memory",
+    "order",
+    "entries",
+    "law",
+    "answers",
+    "nan",
+    "selects",
+    "of_real",
+    "special",
+)
 _static: set[Callable[..., Any]] = set()
 _lock = lock(4)
 _version = 0
@@ -207,7 +219,7 @@ def add(rule: Rule, override: bool) -> None:
             help="pass override=True to replace it",
         )
     if known is not None and not rule.shipped:
-        rule = replace(rule, memory=known.memory, order=known.order)  # the function is the same
+        rule = replace(rule, **{name: getattr(known, name) for name in _OF_FUNCTION})
     with _lock:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1

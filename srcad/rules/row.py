@@ -19,9 +19,10 @@ Kind = Literal["", "derivative", "linear", "bilinear", "adjoint", "nondifferenti
 # function of `f`, which notes a call, and of sample arrays that it names.
 Samples = tuple[float, ...] | Callable[..., Any] | None
 # Where an entry of the result comes from: from the entries at its place, with broadcasting; from
-# one entry of an operand; from all along the axes that are taken away; from sums of products; or
+# one entry of an operand; from all along the axes that are taken away; from all up to its place
+# along an axis; from sums of products; or
 # from no entry, only from shapes.
-Entries = Literal["", "each", "moved", "reduced", "contracted", "made"]
+Entries = Literal["", "each", "moved", "reduced", "running", "contracted", "made"]
 # The operation as which algebra and masks know it.
 Law = Literal[
     "", "sum", "difference", "product", "quotient", "floor", "remainder", "power", "negative",
@@ -179,6 +180,7 @@ class Columns(TypedDict, total=False):
     nan: Nan
     selects: str
     of_real: Literal["", "zero"]
+    special: str
     steps: bool
     primal: Callable[..., Any] | None
     result: Result | None
@@ -223,8 +225,8 @@ class Rule:
         arrays first, and so is a list for any other parameter.
     entries : str
         Where an entry of the result comes from: the entries at its place (``each``), one entry
-        (``moved``), all along axes (``reduced``), a sum of products (``contracted``), or shapes
-        alone (``made``); empty if it is not known.
+        (``moved``), all along axes (``reduced``), all up to its place along one (``running``), a
+        sum of products (``contracted``), or shapes alone (``made``); empty if it is not known.
     law : str
         The operation as which algebra and masks know the function, as ``product`` of `np.multiply`.
     answers : str
@@ -236,6 +238,9 @@ class Rule:
         places alone do, as for `np.triu`.
     of_real : str
         ``zero`` for what is zero, or a step, of real numbers.
+    special : str
+        The method that a builtin calls of an object of a user's class, as `math.floor` does with
+        ``__floor__``.  For functions of `operator` it follows from their name.
     steps : bool
         Whether it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
@@ -274,6 +279,7 @@ class Rule:
     nan: Nan = ""
     selects: str = ""
     of_real: Literal["", "zero"] = ""
+    special: str = ""
     steps: bool = False
     primal: Callable[..., Any] | None = None
     saves_for: Any = None

@@ -12,7 +12,12 @@ from srcad.runtime import unbroadcast
 
 
 # ------------------------------------------------------------------------ running sums
-@linear(np.cumsum, order="keeps", samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(m[0])])
+@linear(
+    np.cumsum,
+    order="keeps",
+    entries="running",
+    samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(m[0])],
+)
 def cumsum(y_bar, a, axis=None, dtype=None):
     if np.ndim(a) == 1:
         return np.cumsum(y_bar[::-1])[::-1]
@@ -21,7 +26,12 @@ def cumsum(y_bar, a, axis=None, dtype=None):
     return np.flip(np.cumsum(np.flip(y_bar, axis), axis), axis)
 
 
-@adjoint(np.nancumsum, nan="left out", samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1)])
+@adjoint(
+    np.nancumsum,
+    entries="running",
+    nan="left out",
+    samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1)],
+)
 def nancumsum(y_bar, y, a, axis=None, dtype=None):
     """At nan: 0."""
     return np.where(np.isnan(a), 0.0, cumsum(y_bar, a, axis))
@@ -31,6 +41,7 @@ if hasattr(np, "cumulative_sum"):  # NumPy 2.1
 
     @linear(
         np.cumulative_sum,
+        entries="running",
         samples=lambda f, v, m: [f(v), f(m, axis=0), f(m, axis=-1, include_initial=True)],
     )
     def cumulative_sum(y_bar, x, *, axis=None, dtype=None, include_initial=False):
@@ -163,6 +174,7 @@ def before(a):
 @adjoint(
     np.cumprod,
     order="keeps",
+    entries="running",
     samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(np.array([2.0, 0, 3, 0]))],
 )
 def cumprod(y_bar, y, a, axis=None, dtype=None):
@@ -180,6 +192,7 @@ if hasattr(np, "cumulative_prod"):  # NumPy 2.1
 
     @adjoint(
         np.cumulative_prod,
+        entries="running",
         samples=lambda f, v, m: [f(v), f(m, axis=0), f(m, axis=-1, include_initial=True)],
     )
     def cumulative_prod(y_bar, y, x, *, axis=None, dtype=None, include_initial=False):
@@ -192,6 +205,7 @@ if hasattr(np, "cumulative_prod"):  # NumPy 2.1
 
 @adjoint(
     np.nancumprod,
+    entries="running",
     nan="left out",
     samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(np.array([2.0, 0, 3, 0]))],
 )

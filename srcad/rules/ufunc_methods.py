@@ -68,7 +68,7 @@ def hypot_reduce(y_bar, y, array, axis=0, dtype=None, *, keepdims=False, initial
 
 # ------------------------------------------------------------------------ running extremes
 @adjoint(
-    np.maximum.accumulate, np.minimum.accumulate,
+    np.maximum.accumulate, np.minimum.accumulate, entries="running",
     samples=lambda f, v, m, t: [f(v), f(m), f(m, -1), f(t, 1), f(v[:1])],
     kinks=lambda f: [(f([1, 1, 1]), [1, 1, 1]), (f([1, np.nan, 0]), [1, 2, 0])],
 )  # fmt: skip
@@ -80,7 +80,7 @@ def running_extreme(y_bar, y, array, axis=0, dtype=None):
 
 
 @adjoint(
-    np.fmax.accumulate, np.fmin.accumulate, nan="left out",
+    np.fmax.accumulate, np.fmin.accumulate, entries="running", nan="left out",
     samples=lambda f, v, m, t: [f(v), f(m), f(m, -1), f(t, 1), f(v[:1])],
     kinks=lambda f: [
         (f([1, 1, 1]), [1, 1, 1]), (f([1, np.nan, np.nan]), [3, 0, 0]),

@@ -360,7 +360,7 @@ def _by_formula(scope: BatchedScope, op: Call) -> Atom | None:
     formula: Any = formula_for(op.target)
     places = [(k, a) for k, a in arguments(op).items() if scope.tree(a) is not False]
     if isinstance(formula, Mapping):
-        formula = formula.get(_name_of(op, places[0][0])) if len(places) == 1 else None
+        formula = formula.get(", ".join(_name_of(op, place) for place, _ in places))
     if formula is None or not all(_is_known(a) for _, a in places):
         return None
     args = [_all_wide(scope, a) for a in op.args]

@@ -363,7 +363,7 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
         k: lifted_operand(scope, op, a) if k in lifted else a for k, a in arguments(op).items()
     }
     y_bar = seed_of(op.result, with_values(scope, op, bars))
-    operands = rows_taking_part(scope, op, y_bar, operands)
+    operands = rows_taking_part(scope, op, rule, y_bar, operands)
     operands, result = reduced_with_ones(scope, op, rule, y_bar, operands)
     leading = leading_of(scope, op, rule, y_bar, result)
     for place, arg, entry in chosen_entries(scope, op, rule, operands, leading, {}):

@@ -18,6 +18,7 @@ import math
 import operator
 import random
 from collections.abc import Container, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, NoReturn
 
 import numpy as np
@@ -114,7 +115,11 @@ Operation(flows=(), called="every")(segment)
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _STATES = frozenset({random_state, set_random_state, runtime.shuffled})
-_MAKERS = (np.random.default_rng, np.random.RandomState, random.Random)
+_MAKERS = (
+    np.random.default_rng, np.random.RandomState, random.Random, np.random.Generator,
+    np.random.SeedSequence, np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937,
+    np.random.Philox, np.random.SFC64,
+)  # fmt: skip
 _NOT_DRAWS = frozenset({"seed", "spawn"})  # what they do depends on more than the state
 _QUIET = frozenset({"builtins", "_operator"})
 
@@ -150,11 +155,26 @@ def _is_generator(arg: Arg) -> bool:
     return isinstance(type_, Opaque) and type_.cls in _GENERATORS
 
 
-def makes_generator(op: Call) -> bool:
-    """Return True if a call makes a generator from an integer, so that it always begins alike."""
-    seed = argument_type(op.args[0]) if len(op.args) == 1 and not op.kwargs else None
-    is_int = isinstance(seed, Numeric) and seed.kind == "i"
-    return is_int and any(op.target is one for one in _MAKERS)
+def generators_made(block: Block) -> set[Value]:
+    """Return the generators, and their seeds, that are made from integers: they begin alike."""
+    made: set[Value] = set()
+    for op in walk(block):
+        if isinstance(op, Call) and any(op.target is one for one in _MAKERS):
+            given = (*op.args, *(arg for _, arg in op.kwargs))
+            if given and all(_is_of_integers(arg, made) for arg in given):
+                made.add(op.result)
+    return made
+
+
+def _is_of_integers(arg: Arg, made: AbstractSet[Value]) -> bool:
+    """Return True for an integer, a list of integers, and for what is made from integers alone."""
+    if isinstance(arg, Display):
+        return all(_is_of_integers(item, made) for item in arg.items)
+    if isinstance(arg, Const) and isinstance(arg.value, tuple):
+        return all(type(item) is int for item in arg.value)
+    type_ = argument_type(arg)
+    is_int = isinstance(type_, Numeric) and type_.kind == "i" and type_.is_scalar
+    return is_int or (isinstance(arg, Value) and arg in made)
 
 
 def keeps_generators(op: Call) -> bool:
@@ -196,9 +216,9 @@ def all_generators(
 ) -> list[Arg] | None:
     """Return the generators of some draws that are not made inside the block, each once.
 
-    None where one is made inside in another way than by `makes_generator`.
+    None where one is made inside in another way than from integers.
     """
-    made = {op.result for op in walk(block) if isinstance(op, Call) and makes_generator(op)}
+    made = generators_made(block)
     found: list[Arg] = []
     for op in draws.values():
         one = generator_of(op, block)
@@ -243,7 +263,7 @@ def _with_draws(
 ) -> tuple[list[Op], If]:
     """Return the same where numbers are drawn: all draws are repeated, in order."""
     others = {v: op for v, op in effects.items() if not _may_run_twice(op)}
-    makers = {v for v, op in others.items() if makes_generator(op)}
+    makers = generators_made(block) & others.keys()
     others = {v: op for v, op in others.items() if v not in makers}
     found = {v: op for v, op in others.items() if generator_of(op, block) is not None}
     for op in needed:

@@ -24,7 +24,9 @@ from srcad.ir.library_operations import is_elementwise
 from srcad.ir.traits import is_checkpoint, is_store
 from srcad.rules.registry import row_of
 from srcad.rules.row import Rule
+from srcad.startup.records import replace
 from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.entries import sequence
 from srcad.transforms.masks import arrives
 from srcad.transforms.sweep import Sweep, is_scalar, zero_of
 from srcad.types.numeric import Numeric
@@ -74,27 +76,88 @@ def unless_cut(scope: ReverseScope, test: Atom, bar: Atom) -> Value:
 
 
 def rows_taking_part(
-    scope: ReverseScope, op: Call, y_bar: Any, operands: dict[int | str, Arg]
+    scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, operands: dict[int | str, Arg]
 ) -> dict[int | str, Arg]:
-    """Return the operands of ``x @ w``, zeroed in rows of `x` that have zero cotangents."""
-    x = operands.get(0)
+    """Return the operands of a sum of products, zeroed where only zero cotangents meet them."""
     if (
-        row_of(op.target).entries != "contracted"
-        or op.kwargs
-        or not isinstance(x, Value)
+        rule.entries != "contracted"
         or not isinstance(y_bar, Value)
+        or is_scalar(op.result.type)
+        or not arrives(scope.sweep, op.result, _towards_selection)
     ):
         return operands
+    x = operands.get(0)
     ranks = [_rank(value) for value in (x, operands.get(1), y_bar)]
-    if ranks not in ([2, 1, 1], [2, 2, 1], [2, 2, 2]) or not arrives(
-        scope.sweep, op.result, _towards_selection
-    ):
-        return operands
+    # Of `matmul`, `dot` and `inner`, rows of the first operand are rows of the result.
+    is_stacked = rule.order == "stacks" and not op.kwargs
+    if not is_stacked or ranks not in ([2, 1, 1], [2, 2, 1], [2, 2, 2]):
+        return _entries_taking_part(scope, op, rule, y_bar, operands)
+    assert isinstance(x, Value)
     rows = scope.call(operator.ne, y_bar, Const(0.0))
     if ranks[2] == 2:
         rows = scope.call(np.any, rows, axis=Const(1))
     column = scope.call(np.expand_dims, rows, Const(1))
     return {**operands, 0: scope.call(np.where, column, x, Const(0.0))}
+
+
+def _entries_taking_part(
+    scope: ReverseScope, op: Call, rule: Rule, y_bar: Value, operands: dict[int | str, Arg]
+) -> dict[int | str, Arg]:
+    """Return the operands with zeros in entries that contribute to no nonzero cotangent.
+
+    The rule counts these contributions, as it sums products: of flags in place of the cotangent,
+    and ones in place of the operands.
+    """
+    arrays = {k: a for k, a in operands.items() if rule.entry(k) is not None and _has_arrays(a)}
+    if not rule.shipped or rule.function is None:
+        return operands
+    test = scope.call(operator.ne, y_bar, Const(0.0))
+    flags = scope.call(np.astype, test, Const(np.float64))
+    ones = {k: _on_arrays(a, lambda x, _: _ones(scope, x), ()) for k, a in arrays.items()}
+    given = {**operands, **ones}
+    positional = [arg for place, arg in given.items() if isinstance(place, int)]
+    named = {name: arg for name, arg in given.items() if isinstance(name, str)}
+    known = {n: a for n, a in named.items() if n in rule.parameters or n in rule.keywords}
+    leading = [flags, op.result] if rule.kind == "adjoint" else [flags]
+    found = scope.sweep.inline(scope.builder, rule.function, [*leading, *positional], known)
+    entries = [found] if rule.single else sequence(scope, found)
+
+    def unless_unused(array: Arg, counts: Any) -> Arg:
+        if not isinstance(counts, Value):
+            return array
+        takes_part = scope.call(operator.ne, counts, Const(0.0))
+        return scope.call(np.where, takes_part, array, Const(0.0))
+
+    zeroed = dict(operands)
+    active = [k for k, a in arrays.items() if scope.sweep.facts.of(arguments(op)[k]) is not False]
+    for place, arg in arrays.items():
+        if active == [place] and not isinstance(arg, Display):
+            continue  # no other operand has a cotangent, which would be a sum of its entries
+        index, offset = rule.entry(place) or (0, None)
+        counts = entries[index]
+        counts = counts if offset is None else sequence(scope, counts)[offset]
+        items = sequence(scope, counts) if isinstance(arg, Display) else counts
+        zeroed[place] = _on_arrays(arg, unless_unused, items)
+    return zeroed
+
+
+def _has_arrays(arg: Arg) -> bool:
+    """Return True for an array, and for a list of arrays."""
+    types_ = map(argument_type, arg.items if isinstance(arg, Display) else (arg,))
+    return all(isinstance(type_, Numeric) and not is_scalar(type_) for type_ in types_)
+
+
+def _on_arrays(arg: Arg, change: Callable[[Arg, Any], Arg], others: Any) -> Arg:
+    """Return an array, or a list of arrays, after a change that also reads another array."""
+    if not isinstance(arg, Display):
+        return change(arg, others)
+    others = others or [None] * len(arg.items)
+    return replace(arg, items=tuple(map(change, arg.items, others)))
+
+
+def _ones(scope: ReverseScope, array: Arg) -> Value:
+    """Emit ones in the shape of an array."""
+    return scope.call(np.ones, scope.call(np.shape, array))
 
 
 def reduced_with_ones(
@@ -105,11 +168,16 @@ def reduced_with_ones(
     if rule.saves or rule.primal is not None or not isinstance(x, Value):
         return operands, op.result
     axes = _axes_away(op, rule, x)
-    if axes is None or not isinstance(y_bar, Value):
+    along = _axis_along(op, rule, x) if axes is None else None
+    if (axes is None and along is None) or not isinstance(y_bar, Value):
         return operands, op.result
     if not arrives(scope.sweep, op.result, _towards_selection):
         return operands, op.result
     test = scope.call(operator.ne, y_bar, Const(0.0))
+    if along is not None:
+        x = scope.call(np.where, _any_from_here(scope, test, along), x, Const(1.0))
+        return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
+    assert axes is not None
     x = scope.call(np.where, scope.call(np.expand_dims, test, axes), x, Const(1.0))
     return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
 
@@ -139,6 +207,25 @@ def _axes_away(call: Call, rule: Rule, value: Value) -> Arg | None:
         return None
     before, after = _rank(value), _rank(call.result)
     return axis if before and after and before - after == len(items) else None
+
+
+def _axis_along(call: Call, rule: Rule, value: Value) -> Const | None:
+    """Return the axis along which entries of the result depend on all entries up to theirs."""
+    if rule.entries != "running" or _rank(value) is None or _rank(value) != _rank(call.result):
+        return None
+    given = arguments(call)
+    place = rule.parameters.index("axis") if "axis" in rule.parameters else "axis"
+    axis = given.get(place, given.get("axis", Const(0)))
+    known = isinstance(axis, Const) and type(axis.value) is int
+    includes = given.get("include_initial", Const(False))
+    return axis if known and includes == Const(False) else None  # type: ignore[return-value]
+
+
+def _any_from_here(scope: ReverseScope, test: Value, axis: Const) -> Value:
+    """Emit flags that tell whether one of the flags from each place on is set."""
+    backward = scope.call(np.flip, test, axis)
+    counts = scope.call(np.cumsum, scope.call(np.astype, backward, Const(np.float64)), axis)
+    return scope.call(operator.ne, scope.call(np.flip, counts, axis), Const(0.0))
 
 
 def _rank(value: Arg | None) -> int | None:
@@ -243,7 +330,7 @@ def _keeps_places(sweep: Sweep, call: Call, value: Value) -> bool:
     if call.result in _cut_by_branches(sweep) and rule_of(call.target) is not None:
         return True
     if row_of(call.target).entries == "contracted" and not is_scalar(call.result.type):
-        return call.args[0] is value
+        return call.args[0] is value or (_rank(value) or 0) > 1
     if is_elementwise(call.target):
         return True
     if call.target is operator.getitem and call.args[0] is not value:
@@ -253,7 +340,7 @@ def _keeps_places(sweep: Sweep, call: Call, value: Value) -> bool:
         return False
     if getattr(call.result.type, "shape", None) == ():
         return _may_cut_numbers(sweep)
-    return rule.kind == "linear" or _axes_away(call, rule, value) is not None
+    return rule.kind == "linear" or "axis" in (*rule.parameters, *rule.keywords)
 
 
 def _leaves_out(sweep: Sweep, call: Call, value: Value) -> bool:

@@ -13,7 +13,7 @@ import srcad
 from srcad import checkpoint, checkpointed_range
 from tests.marks import named_some
 from tests.modes.checkpointed import CALLS, LOOPS, Net, W, X, drops_out, layer, masked, plain
-from tests.numeric import assert_close
+from tests.numeric import assert_close, difference
 
 USUAL = named_some([*LOOPS, *CALLS], [
     "stencil", "breaks", "appends", "two_levels", "several_results", "one_in_another",
@@ -149,6 +149,39 @@ def test_checkpoint_recomputation_repeats_random_draws():
 def test_unseeded_generator_in_checkpoint_rejected():
     def noise(x):
         return x * x * np.random.default_rng().normal()
+
+    with pytest.raises(srcad.errors.UnsupportedSyntaxError, match="a second time"):
+        srcad.grad(lambda x: checkpoint(noise)(x))(3.0)
+
+
+SEEDED = [
+    lambda x: np.sum(np.sin(x) ** 2 * np.random.default_rng(seed=3).normal(size=2)),
+    lambda x: np.sum(np.sin(x) ** 2 * np.random.default_rng([1, 2]).normal(size=2)),
+    lambda x: np.sum(np.sin(x) ** 2 * np.random.default_rng((1, 2)).normal(size=2)),
+    lambda x: np.sum(
+        np.sin(x) ** 2 * np.random.default_rng(np.random.SeedSequence(5)).normal(size=2)
+    ),
+    lambda x: np.sum(np.sin(x) ** 2 * np.random.RandomState(seed=3).normal(size=2)),
+    lambda x: np.sum(np.sin(x) ** 2 * np.random.Generator(np.random.PCG64(3)).normal(size=2)),
+    lambda x: np.sum(
+        np.sin(x) ** 2 * np.random.Generator(bit_generator=np.random.Philox(seed=3)).normal(size=2)
+    ),
+]
+
+
+@pytest.mark.parametrize("noise", SEEDED)
+def test_generator_seeded_in_checkpoint_draws_the_same_again(noise):
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(
+        srcad.grad(lambda x: checkpoint(noise)(x))(x), difference(noise, (x,)), rtol=1e-6
+    )
+
+
+def test_generator_of_bits_made_outside_of_checkpoint_rejected():
+    bits = np.random.PCG64(3)
+
+    def noise(x):
+        return x * x * np.random.Generator(bits).normal()
 
     with pytest.raises(srcad.errors.UnsupportedSyntaxError, match="a second time"):
         srcad.grad(lambda x: checkpoint(noise)(x))(3.0)

@@ -199,6 +199,21 @@ def test_shipped_rule_replaced_only_with_override():
     assert rules.rule_for(np.cos).shipped
 
 
+FACTS = ("memory", "order", "entries", "law", "answers", "nan", "selects", "of_real", "special")
+
+
+@pytest.mark.parametrize("function", [np.flip, np.sum, np.where, np.imag, operator.mul])
+def test_rule_of_a_user_keeps_the_facts_about_the_function(function):
+    shipped = rules.rule_for(function)
+    try:
+        rules.nondifferentiable(function, override=True)
+        made = rules.rule_for(function)
+    finally:
+        registry.add(shipped, override=True)
+    assert not made.shipped
+    assert [getattr(made, name) for name in FACTS] == [getattr(shipped, name) for name in FACTS]
+
+
 def test_user_rule_replaced_without_override(minus):
     rules.linear(minus)(lambda y_bar, a, b: (y_bar, y_bar))
     rules.linear(minus)(lambda y_bar, a, b: (y_bar, -y_bar))

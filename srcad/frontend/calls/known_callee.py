@@ -383,7 +383,7 @@ def invoke_static(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) 
     """Call an object that is known at compile time."""
     function = callee.value
     _guard_rule(state, callee)
-    result = of_call(state, function, args)
+    result = of_call(state, function, args, kwargs)
     args = gone_through(state, function, args) if result is None else args
     args, kwargs = by_name(function, args, kwargs)
     result = _of_holder(state, callee, args, kwargs) if result is None else result

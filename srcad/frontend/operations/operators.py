@@ -26,7 +26,15 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.machine.constants import as_tuple, raises, truth
-from srcad.frontend.machine.dispatch import apply, evaluate, evaluates
+from srcad.frontend.machine.dispatch import (
+    Args,
+    Kwargs,
+    Meaning,
+    apply,
+    evaluate,
+    evaluates,
+    means,
+)
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
 from srcad.frontend.operations import lists
@@ -114,6 +122,19 @@ def operate(
             return _structured_operand(state, target, left, right)
     type_ = OPAQUE if dispatches_to_class(target, left, right) else None
     return state.box(state.emit(target, left, right, type=type_))
+
+
+def _as_function(target: Callable[[Any, Any], Any]) -> Meaning:
+    """``operator.add(a, b)``: ``a + b``, of objects and sequences, too."""
+
+    def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+        return operate(state, target, *args) if len(args) == 2 and not kwargs else None
+
+    return special
+
+
+for _target in BINARY.values():
+    means(_target)(_as_function(_target))
 
 
 def arrays_beside_arrays(

@@ -12,14 +12,22 @@ from typing import Any
 from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, RecordValue
-from srcad.frontend.machine.dispatch import Args, apply, has_stand_in, stand_in
+from srcad.frontend.machine.dispatch import (
+    Args,
+    Kwargs,
+    apply,
+    has_stand_in,
+    meaning_of,
+    stand_in,
+)
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import construction
 from srcad.frontend.operations.fields import class_path, is_generated, method
 from srcad.frontend.store.foreign_operands import ask_the_other
 from srcad.frontend.store.lookup import STABLE_MODULES, is_library
 from srcad.ir.core import Value
-from srcad.startup.identifiers import label
+from srcad.rules.registry import row_of
+from srcad.startup.identifiers import label, module_of
 from srcad.types.numeric import Numeric
 from srcad.types.sources import is_installed
 
@@ -148,6 +156,7 @@ NAMES: dict[Any, tuple[str, str]] = {
     operator.ge: ("__ge__", "__le__"),
     operator.eq: ("__eq__", "__eq__"),
     operator.ne: ("__ne__", "__ne__"),
+    divmod: ("__divmod__", "__rdivmod__"),
 }
 
 
@@ -160,19 +169,27 @@ _ARRAY_LIKE = (
 _COMPARED = frozenset({"__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"})
 
 
-CALLS: dict[Any, str] = {
-    abs: "__abs__", round: "__round__", divmod: "__divmod__", pow: "__pow__", float: "__float__",
-    int: "__int__", complex: "__complex__", reversed: "__reversed__", iter: "__iter__",
-    next: "__next__",
-}  # fmt: skip
-
-
-def of_call(state: Machine, function: Any, args: Args) -> AbstractValue | None:
-    """Return a builtin that hands on to a method of the object that it is given."""
-    if not args or not isinstance(args[0], RecordValue) or not is_hashable(function):
+def of_call(state: Machine, function: Any, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Return the result of a builtin or operator that hands on to a method of its operand."""
+    if not is_hashable(function):
         return None
-    name = CALLS.get(function)
-    return special(state, args[0], name, *args[1:]) if name is not None else None
+    if function in NAMES and len(args) == 2:
+        return of_objects(state, function, *args)
+    if not args or not isinstance(args[0], RecordValue):
+        return None
+    name = row_of(function).special or _name_in_operator(function)
+    return special(state, args[0], name, *args[1:], *kwargs.values()) if name else None
+
+
+def _name_in_operator(function: Any) -> str:
+    """Return the method that a function of `operator` is named after: `__neg__` of `neg`.
+
+    '' for those that do more than to call it, which have meanings of their own.
+    """
+    if module_of(function) != "_operator" or meaning_of(function) is not None:
+        return ""
+    name = f"__{label(function).strip('_')}__"
+    return name if getattr(operator, name, None) is function else ""
 
 
 def of_objects(

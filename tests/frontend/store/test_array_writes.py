@@ -1,5 +1,6 @@
 """Writing into arrays: every form of store, every way in which two names show the same memory."""
 
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -792,3 +793,29 @@ def test_integer_array_entry_write_truncates() -> None:
         return (y * x).sum()
 
     assert_gradient(srcad.gradient, f, np.array([0.4, 0.9, 0.1, 0.3]))
+
+
+PLUS = [lambda y: +y, lambda y: operator.pos(y), lambda y: np.positive(y)]
+
+
+@pytest.mark.parametrize("plus", PLUS)
+def test_array_after_plus_is_another_one(plus):
+    def f(x):
+        y = x * x
+        z = plus(y)
+        z[0] = 3 * x[1]
+        return np.sum(z * y) + np.sum(y)
+
+    x = np.array([1.3, 0.4])
+    expected = [6 * x[0] * x[1] + 2 * x[0], 3 * x[0] ** 2 + 4 * x[1] ** 3 + 2 * x[1]]
+    np.testing.assert_allclose(srcad.grad(f)(x), expected)
+    np.testing.assert_allclose(srcad.jvp(f, (x,), (np.ones(2),))[1], np.sum(expected))
+
+
+def test_argument_after_plus_is_another_one():
+    def f(x):
+        z = +x
+        z[0] = 2.0
+        return np.sum(z * x)
+
+    np.testing.assert_allclose(srcad.grad(f)(np.array([1.3, 0.4])), [2.0, 0.8])
