@@ -39,11 +39,6 @@ OPERATORS = frozenset(
      runtime.copy_in_order_of, runtime.last_writes, runtime.rounded_as_in_place,
      runtime.as_kept_in}
 )  # fmt: skip
-IN_PLACE = frozenset(
-    {operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv,
-     operator.imod, operator.ipow, operator.imatmul, operator.iand, operator.ior, operator.ixor,
-     operator.ilshift, operator.irshift}
-)  # fmt: skip
 _LIBRARIES = ("numpy", "scipy")  # whose memory effects the table of rules tells
 # Helpers whose result is new memory, also of a list or of what may be a number.
 COPIES = frozenset({runtime.deep_copy, runtime.zero_cotangent, runtime.copy_in_order_of})

@@ -1,5 +1,6 @@
 """Arithmetic of two operands: Python's operators and the ufuncs that they stand for."""
 
+import ast
 import math
 import operator
 
@@ -8,24 +9,45 @@ import numpy as np
 from srcad.rules.conjugates import ORDER, may_be_complex
 from srcad.rules.declare import adjoint, derivative
 from srcad.rules.registry import is_known, static
-from srcad.rules.row import NO_PARTIAL, Result
+from srcad.rules.row import NO_PARTIAL, Result, Sign
 from srcad.runtime import logistic, sign, unbroadcast, zero_at_pole, zero_if_still
 
 
-@derivative(operator.add, np.add, entries="each", law="sum", nan="stays", samples=(-2, 2))
+@derivative(
+    operator.add,
+    np.add,
+    entries="each",
+    law="sum",
+    nan="stays",
+    sign=Sign("+", ast.Add, operator.iadd),
+    samples=(-2, 2),
+)
 def add(a, b):
     return 1, 1
 
 
 @derivative(
-    operator.sub, np.subtract, entries="each", law="difference", nan="stays", samples=(-2, 2)
+    operator.sub,
+    np.subtract,
+    entries="each",
+    law="difference",
+    nan="stays",
+    sign=Sign("-", ast.Sub, operator.isub),
+    samples=(-2, 2),
 )
 def subtract(a, b):
     return 1, -1
 
 
 @derivative(
-    operator.mul, np.multiply, entries="each", law="product", nan="stays", safe=1.0, samples=(-2, 2)
+    operator.mul,
+    np.multiply,
+    entries="each",
+    law="product",
+    nan="stays",
+    sign=Sign("*", ast.Mult, operator.imul),
+    safe=1.0,
+    samples=(-2, 2),
 )
 def multiply(a, b):
     return b, a
@@ -37,6 +59,7 @@ def multiply(a, b):
     entries="each",
     law="quotient",
     nan="stays",
+    sign=Sign("/", ast.Div, operator.itruediv),
     safe=1.0,
     samples=(0.5, 2),
     kinks={(1, 0): (math.inf, -math.inf), (0, 0): (math.inf, math.nan)},
@@ -46,12 +69,26 @@ def divide(a, b, *, y):
     return 1 / b, -y / b
 
 
-@derivative(operator.neg, entries="each", law="negative", nan="stays", samples=(-2, 2))
+@derivative(
+    operator.neg,
+    entries="each",
+    law="negative",
+    nan="stays",
+    sign=Sign("-", ast.USub),
+    samples=(-2, 2),
+)
 def negative(a):
     return -1
 
 
-@derivative(operator.pos, entries="each", law="positive", nan="stays", samples=(-2, 2))
+@derivative(
+    operator.pos,
+    entries="each",
+    law="positive",
+    nan="stays",
+    sign=Sign("+", ast.UAdd),
+    samples=(-2, 2),
+)
 def positive(a):
     return 1
 
@@ -80,7 +117,8 @@ def is_small(a):
 
 
 @derivative(
-    operator.pow, np.power, np.float_power, entries="each", law="power", safe=1.0,
+    operator.pow, np.power, np.float_power, entries="each", law="power",
+    sign=Sign("**", ast.Pow, operator.ipow), safe=1.0,
     samples=lambda f, m, near, array: [
         f(near(0.4, 2, 4), near(0.4, 2, 3, 4)), f(near(0.4, 2, 3, 1), 1.7), f(m + 3, 3),
         f(m, 2), f(m + 3, -1), f(1.7, 2.3)],
@@ -110,7 +148,12 @@ def complex_power(a, b, y):
 
 
 @derivative(
-    operator.mod, entries="each", law="remainder", samples=(0.6, 0.9), kinks={(5, -3): (1, 2)}
+    operator.mod,
+    entries="each",
+    law="remainder",
+    sign=Sign("%", ast.Mod, operator.imod),
+    samples=(0.6, 0.9),
+    kinks={(5, -3): (1, 2)},
 )
 def modulo(a, b):
     """At a multiple of the divisor: the slope from above, 1."""
@@ -121,6 +164,7 @@ def modulo(a, b):
     np.mod,
     entries="each",
     law="remainder",
+    sign=Sign("%", ast.Mod),
     samples=(0.6, 0.9),
     kinks={(1, 1): (1, -1), (5, -3): (1, 2)},
 )

@@ -3,6 +3,7 @@
 Comparisons, roundings, counts and positions are constant between jumps: no derivative passes.
 """
 
+import ast
 import math
 import operator
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, linear, nondifferentiable
-from srcad.rules.row import NoPartial, Result
+from srcad.rules.row import NoPartial, Result, Sign
 from srcad.runtime import (
     error_of,
     sign,
@@ -24,19 +25,46 @@ from srcad.runtime import (
 BASES = NoPartial("np.logspace has a rule for one number as its base")
 
 # ------------------------------------------------------------------------ comparisons and logic
-nondifferentiable(
-    operator.lt, operator.le, operator.gt, operator.ge, entries="each", answers="order"
-)
-nondifferentiable(operator.eq, operator.ne, entries="each", answers="equality")
-nondifferentiable(operator.not_, operator.truth, operator.is_, operator.is_not, operator.contains)
-nondifferentiable(operator.and_, operator.or_, operator.xor, operator.invert, entries="each")
-nondifferentiable(operator.lshift, operator.rshift, entries="each")
+LESS, LESS_EQUAL = Sign("<", ast.Lt), Sign("<=", ast.LtE)
+GREATER, GREATER_EQUAL = Sign(">", ast.Gt), Sign(">=", ast.GtE)
+EQUAL, NOT_EQUAL = Sign("==", ast.Eq), Sign("!=", ast.NotEq)
+AND = Sign("&", ast.BitAnd, operator.iand)
+OR = Sign("|", ast.BitOr, operator.ior)
+XOR = Sign("^", ast.BitXor, operator.ixor)
+LEFT = Sign("<<", ast.LShift, operator.ilshift)
+RIGHT = Sign(">>", ast.RShift, operator.irshift)
+INVERT = Sign("~", ast.Invert)
+
+nondifferentiable(operator.lt, entries="each", answers="order", sign=LESS)
+nondifferentiable(operator.le, entries="each", answers="order", sign=LESS_EQUAL)
+nondifferentiable(operator.gt, entries="each", answers="order", sign=GREATER)
+nondifferentiable(operator.ge, entries="each", answers="order", sign=GREATER_EQUAL)
+nondifferentiable(operator.eq, entries="each", answers="equality", sign=EQUAL)
+nondifferentiable(operator.ne, entries="each", answers="equality", sign=NOT_EQUAL)
+nondifferentiable(operator.not_, sign=Sign("not", ast.Not))
+nondifferentiable(operator.is_, sign=Sign("is", ast.Is))
+nondifferentiable(operator.is_not, sign=Sign("is not", ast.IsNot))
+nondifferentiable(operator.truth, operator.contains)
+nondifferentiable(operator.and_, entries="each", sign=AND)
+nondifferentiable(operator.or_, entries="each", sign=OR)
+nondifferentiable(operator.xor, entries="each", sign=XOR)
+nondifferentiable(operator.invert, entries="each", sign=INVERT)
+nondifferentiable(operator.lshift, entries="each", sign=LEFT)
+nondifferentiable(operator.rshift, entries="each", sign=RIGHT)
 nondifferentiable(operator.inv)
-nondifferentiable(np.less, np.less_equal, np.greater, np.greater_equal, answers="order")
-nondifferentiable(np.equal, np.not_equal, answers="equality")
-nondifferentiable(np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
-nondifferentiable(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert)
-nondifferentiable(np.left_shift, np.right_shift)
+nondifferentiable(np.less, answers="order", sign=LESS)
+nondifferentiable(np.less_equal, answers="order", sign=LESS_EQUAL)
+nondifferentiable(np.greater, answers="order", sign=GREATER)
+nondifferentiable(np.greater_equal, answers="order", sign=GREATER_EQUAL)
+nondifferentiable(np.equal, answers="equality", sign=EQUAL)
+nondifferentiable(np.not_equal, answers="equality", sign=NOT_EQUAL)
+nondifferentiable(np.logical_and, np.bitwise_and, sign=AND)
+nondifferentiable(np.logical_or, np.bitwise_or, sign=OR)
+nondifferentiable(np.logical_xor, np.bitwise_xor, sign=XOR)
+nondifferentiable(np.logical_not)
+nondifferentiable(np.invert, sign=INVERT)
+nondifferentiable(np.left_shift, sign=LEFT)
+nondifferentiable(np.right_shift, sign=RIGHT)
 nondifferentiable(np.isnan, np.isinf, np.isfinite, np.isposinf, np.isneginf, answers="nan")
 nondifferentiable(np.signbit)
 nondifferentiable(np.isclose, entries="each")
@@ -47,7 +75,13 @@ nondifferentiable(np.isscalar, any, all, isinstance, issubclass, callable, hasat
 # ------------------------------------------------------------------------ roundings
 nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, sign)
 nondifferentiable(np.round, np.around, entries="each", order="keeps")
-nondifferentiable(operator.floordiv, np.floor_divide, entries="each", law="floor")
+nondifferentiable(
+    operator.floordiv,
+    np.floor_divide,
+    entries="each",
+    law="floor",
+    sign=Sign("//", ast.FloorDiv, operator.ifloordiv),
+)
 nondifferentiable(round, np.spacing)
 nondifferentiable(math.floor, math.ceil, math.trunc)
 nondifferentiable(math.isnan, math.isinf, math.isfinite, answers="nan")

@@ -6,6 +6,7 @@ imported with this package, those for other libraries when one of their function
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 import types
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from srcad.errors import RuleError
-from srcad.rules.row import Memory, Result, Rule
+from srcad.rules.row import Memory, Result, Rule, Sign
 from srcad.startup.identifiers import label, module_of, printable, ufunc_of
 from srcad.startup.locks import importing, lock
 from srcad.startup.records import replace
@@ -31,6 +32,8 @@ _table: dict[Any, Rule] = {}
 _facts: dict[Any, Rule] = {}  # rows of functions without a rule
 _NOTHING_KNOWN = Rule(None, "")
 _ONE_RESULT = Result()
+_operators: dict[Any, Rule] = {}  # rows of functions of `operator` with a sign
+_by_sign: dict[Any, Any] = {}  # such a function, by its sign, class of nodes and form in place
 _static: set[Callable[..., Any]] = set()
 _lock = lock(4)
 _version = 0
@@ -91,6 +94,36 @@ def row_of(target: Any) -> Rule:
         return _facts.get(target, _NOTHING_KNOWN)
     except TypeError:
         return _NOTHING_KNOWN
+
+
+def row_of_operator(target: Any) -> Rule | None:
+    """Return the row of one of Python's operators, as `operator.add`; None for other callables."""
+    try:
+        return _operators.get(target)
+    except TypeError:
+        return None
+
+
+def operator_of(sign: Any) -> Any:
+    """Return the function of `operator` for a sign, as `operator.add` for ``+``; or None.
+
+    The sign is its text between two operands, the class of its nodes in syntax trees, or the
+    function of its form in place, `operator.iadd`.
+    """
+    try:
+        return _by_sign.get(sign)
+    except TypeError:
+        return None
+
+
+def is_in_place(target: Any) -> bool:
+    """Return True if a function is that of ``+=`` or the like, as `operator.iadd`."""
+    return isinstance(target, types.BuiltinFunctionType) and target in _by_sign
+
+
+def operators() -> tuple[Rule, ...]:
+    """Return the rows of Python's operators."""
+    return tuple(_operators.values())
 
 
 def memory_of(target: Any) -> Memory:
@@ -207,11 +240,20 @@ def add(rule: Rule, override: bool) -> None:
             help="pass override=True to replace it",
         )
     if known is not None and not rule.shipped:
-        rule = replace(rule, memory=known.memory, order=known.order)  # the function is the same
+        # The function is the same.
+        rule = replace(rule, memory=known.memory, order=known.order, sign=known.sign)
     with _lock:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1
         _table[rule.target] = rule
+        if rule.sign is not None and module_of(rule.target) == "_operator":
+            _add_operator(rule, rule.sign)
+
+
+def _add_operator(row: Rule, sign: Sign) -> None:
+    _operators[row.target] = row
+    keys = (sign.node, sign.in_place, None if issubclass(sign.node, ast.unaryop) else sign.text)
+    _by_sign.update({key: row.target for key in keys if key is not None})
 
 
 def add_facts(row: Rule) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import types
 from collections.abc import Callable, Mapping
@@ -54,6 +55,15 @@ Memory = (
     Literal["fresh", "view", "read-only view", "view or copy", "argument", "shared"]
     | Mapping[str, tuple[Any, ...]]
 )
+
+
+@dataclass(frozen=True)
+class Sign:
+    """How Python writes one of its operators, as ``a + b``."""
+
+    text: str  # between or before the operands
+    node: type[ast.AST]  # in the syntax tree
+    in_place: Callable[..., Any] | None = None  # the function for ``a += b``
 
 
 @dataclass(frozen=True)
@@ -179,6 +189,7 @@ class Columns(TypedDict, total=False):
     nan: Nan
     selects: str
     of_real: Literal["", "zero"]
+    sign: Sign | None
     steps: bool
     primal: Callable[..., Any] | None
     result: Result | None
@@ -236,6 +247,9 @@ class Rule:
         places alone do, as for `np.triu`.
     of_real : str
         ``zero`` for what is zero, or a step, of real numbers.
+    sign : Sign or None
+        The operator that computes the same, at least of flags; a call of the function of `operator`
+        is written so.
     steps : bool
         Whether it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
@@ -274,6 +288,7 @@ class Rule:
     nan: Nan = ""
     selects: str = ""
     of_real: Literal["", "zero"] = ""
+    sign: Sign | None = None
     steps: bool = False
     primal: Callable[..., Any] | None = None
     saves_for: Any = None

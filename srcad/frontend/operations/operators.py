@@ -35,34 +35,11 @@ from srcad.frontend.prelude import builtins
 from srcad.frontend.store.aliases import note_repeated
 from srcad.frontend.store.origins import note_container
 from srcad.ir.core import Value
+from srcad.rules.registry import operator_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Opaque, Type
 
 MOST_WRITTEN_OUT = 256  # items of a list that is repeated
-
-
-BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.MatMult: operator.matmul,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-}
-
-
-UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
-}
 
 
 @evaluates(ast.BinOp)
@@ -75,7 +52,7 @@ def binary(state: Machine, node: ast.BinOp) -> AbstractValue:
     for part in reversed(chain):
         box, right = evaluate_next(state, box, part.right)
         with state.at(part):
-            box = operate(state, BINARY[type(part.op)], box, right)
+            box = operate(state, operator_of(type(part.op)), box, right)
     return box
 
 
@@ -242,7 +219,7 @@ def _unary(state: Machine, op: ast.unaryop, operand: AbstractValue) -> AbstractV
     if isinstance(op, ast.Not):
         known = truth(state, operand)
         return Constant(not known) if known is not None else negation(state, operand)
-    target = UNARY[type(op)]
+    target = operator_of(type(op))
     state.use_as_number(operand)
     if (
         isinstance(operand, Constant)
