@@ -20,6 +20,7 @@ from srcad.runtime import logistic, sign, unbroadcast, zero_at_pole, zero_if_sti
     law="sum",
     nan="stays",
     sign=Sign("+", ast.Add, operator.iadd),
+    special=("__add__", "__radd__"),
     samples=(-2, 2),
 )
 def add(a, b):
@@ -33,6 +34,7 @@ def add(a, b):
     law="difference",
     nan="stays",
     sign=Sign("-", ast.Sub, operator.isub),
+    special=("__sub__", "__rsub__"),
     samples=(-2, 2),
 )
 def subtract(a, b):
@@ -46,6 +48,7 @@ def subtract(a, b):
     law="product",
     nan="stays",
     sign=Sign("*", ast.Mult, operator.imul),
+    special=("__mul__", "__rmul__"),
     safe=1.0,
     samples=(-2, 2),
 )
@@ -60,6 +63,7 @@ def multiply(a, b):
     law="quotient",
     nan="stays",
     sign=Sign("/", ast.Div, operator.itruediv),
+    special=("__truediv__", "__rtruediv__"),
     safe=1.0,
     samples=(0.5, 2),
     kinks={(1, 0): (math.inf, -math.inf), (0, 0): (math.inf, math.nan)},
@@ -75,6 +79,7 @@ def divide(a, b, *, y):
     law="negative",
     nan="stays",
     sign=Sign("-", ast.USub),
+    special=("__neg__",),
     samples=(-2, 2),
 )
 def negative(a):
@@ -87,6 +92,7 @@ def negative(a):
     law="positive",
     nan="stays",
     sign=Sign("+", ast.UAdd),
+    special=("__pos__",),
     samples=(-2, 2),
 )
 def positive(a):
@@ -98,6 +104,7 @@ def positive(a):
     math.fabs,
     entries="each",
     nan="stays",
+    special=("__abs__",),
     samples=(-2, -0.2),
     kinks={0: 0, math.nan: math.nan},
 )
@@ -118,7 +125,7 @@ def is_small(a):
 
 @derivative(
     operator.pow, np.power, np.float_power, entries="each", law="power",
-    sign=Sign("**", ast.Pow, operator.ipow), safe=1.0,
+    sign=Sign("**", ast.Pow, operator.ipow), special=("__pow__", "__rpow__"), safe=1.0,
     samples=lambda f, m, near, array: [
         f(near(0.4, 2, 4), near(0.4, 2, 3, 4)), f(near(0.4, 2, 3, 1), 1.7), f(m + 3, 3),
         f(m, 2), f(m + 3, -1), f(1.7, 2.3)],
@@ -152,6 +159,7 @@ def complex_power(a, b, y):
     entries="each",
     law="remainder",
     sign=Sign("%", ast.Mod, operator.imod),
+    special=("__mod__", "__rmod__"),
     samples=(0.6, 0.9),
     kinks={(5, -3): (1, 2)},
 )
@@ -180,7 +188,7 @@ def fmod(a, b, *, y):
 
 
 @adjoint(
-    divmod, np.divmod, result=Result(2),
+    divmod, np.divmod, result=Result(2), special=("__divmod__",),
     samples=lambda f, near: [
         f(near(2.1, 2.9, 4), near(0.8, 0.95, 3, 1)), f(near(2.1, 2.9, 4), 0.8), f(7.3, -2.0)],
 )  # fmt: skip

@@ -35,22 +35,36 @@ LEFT = Sign("<<", ast.LShift, operator.ilshift)
 RIGHT = Sign(">>", ast.RShift, operator.irshift)
 INVERT = Sign("~", ast.Invert)
 
-nondifferentiable(operator.lt, entries="each", answers="order", sign=LESS)
-nondifferentiable(operator.le, entries="each", answers="order", sign=LESS_EQUAL)
-nondifferentiable(operator.gt, entries="each", answers="order", sign=GREATER)
-nondifferentiable(operator.ge, entries="each", answers="order", sign=GREATER_EQUAL)
-nondifferentiable(operator.eq, entries="each", answers="equality", sign=EQUAL)
-nondifferentiable(operator.ne, entries="each", answers="equality", sign=NOT_EQUAL)
+nondifferentiable(
+    operator.lt, entries="each", answers="order", sign=LESS, special=("__lt__", "__gt__")
+)
+nondifferentiable(
+    operator.le, entries="each", answers="order", sign=LESS_EQUAL, special=("__le__", "__ge__")
+)
+nondifferentiable(
+    operator.gt, entries="each", answers="order", sign=GREATER, special=("__gt__", "__lt__")
+)
+nondifferentiable(
+    operator.ge, entries="each", answers="order", sign=GREATER_EQUAL, special=("__ge__", "__le__")
+)
+nondifferentiable(
+    operator.eq, entries="each", answers="equality", sign=EQUAL, special=("__eq__", "__eq__")
+)
+nondifferentiable(
+    operator.ne, entries="each", answers="equality", sign=NOT_EQUAL, special=("__ne__", "__ne__")
+)
 nondifferentiable(operator.not_, sign=Sign("not", ast.Not))
 nondifferentiable(operator.is_, sign=Sign("is", ast.Is))
 nondifferentiable(operator.is_not, sign=Sign("is not", ast.IsNot))
 nondifferentiable(operator.truth, operator.contains)
-nondifferentiable(operator.and_, entries="each", sign=AND)
-nondifferentiable(operator.or_, entries="each", sign=OR)
-nondifferentiable(operator.xor, entries="each", sign=XOR)
-nondifferentiable(operator.invert, entries="each", sign=INVERT)
-nondifferentiable(operator.lshift, entries="each", sign=LEFT)
-nondifferentiable(operator.rshift, entries="each", sign=RIGHT)
+nondifferentiable(operator.and_, entries="each", sign=AND, special=("__and__", "__rand__"))
+nondifferentiable(operator.or_, entries="each", sign=OR, special=("__or__", "__ror__"))
+nondifferentiable(operator.xor, entries="each", sign=XOR, special=("__xor__", "__rxor__"))
+nondifferentiable(operator.invert, entries="each", sign=INVERT, special=("__invert__",))
+nondifferentiable(operator.lshift, entries="each", sign=LEFT, special=("__lshift__", "__rlshift__"))
+nondifferentiable(
+    operator.rshift, entries="each", sign=RIGHT, special=("__rshift__", "__rrshift__")
+)
 nondifferentiable(operator.inv)
 nondifferentiable(np.less, answers="order", sign=LESS)
 nondifferentiable(np.less_equal, answers="order", sign=LESS_EQUAL)
@@ -81,8 +95,10 @@ nondifferentiable(
     entries="each",
     law="floor",
     sign=Sign("//", ast.FloorDiv, operator.ifloordiv),
+    special=("__floordiv__", "__rfloordiv__"),
 )
-nondifferentiable(round, np.spacing)
+nondifferentiable(round, special=("__round__",))
+nondifferentiable(np.spacing)
 nondifferentiable(math.floor, math.ceil, math.trunc)
 nondifferentiable(math.isnan, math.isinf, math.isfinite, answers="nan")
 nondifferentiable(math.isclose, math.gcd, math.lcm, math.comb, math.perm, math.factorial)

@@ -26,7 +26,7 @@ def first(count):
 # ------------------------------------------------------------------------ matrices
 @bilinear(
     operator.matmul, np.matmul, np.linalg.matmul, entries="contracted", order="stacks",
-    sign=Sign("@", ast.MatMult, operator.imatmul),
+    sign=Sign("@", ast.MatMult, operator.imatmul), special=("__matmul__", "__rmatmul__"),
     samples=lambda f, v, w, m, t, array: [
         f(v, array(4)), f(m, v), f(w, m), f(m, array(4, 2)), f(t, v), f(w, t), f(t, array(4, 2)),
         f(array(5, 3), t), f(t, array(2, 4, 5)), f(t, array(1, 4, 5)), f(array(1, 4), array(4, 1)),

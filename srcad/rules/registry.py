@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from srcad.errors import RuleError
-from srcad.rules.row import Memory, Result, Rule, Sign
+from srcad.rules.row import Memory, Result, Rule
 from srcad.startup.identifiers import label, module_of, printable, ufunc_of
 from srcad.startup.locks import importing, lock
 from srcad.startup.records import replace
@@ -32,7 +32,7 @@ _table: dict[Any, Rule] = {}
 _facts: dict[Any, Rule] = {}  # rows of functions without a rule
 _NOTHING_KNOWN = Rule(None, "")
 _ONE_RESULT = Result()
-_operators: dict[Any, Rule] = {}  # rows of functions of `operator` with a sign
+_operators: dict[Any, Rule] = {}  # rows of Python's operators
 _by_sign: dict[Any, Any] = {}  # such a function, by its sign, class of nodes and form in place
 _static: set[Callable[..., Any]] = set()
 _lock = lock(4)
@@ -241,17 +241,21 @@ def add(rule: Rule, override: bool) -> None:
         )
     if known is not None and not rule.shipped:
         # The function is the same.
-        rule = replace(rule, memory=known.memory, order=known.order, sign=known.sign)
+        rule = replace(rule, memory=known.memory, order=known.order, sign=known.sign,
+                       special=known.special)  # fmt: skip
     with _lock:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1
         _table[rule.target] = rule
-        if rule.sign is not None and module_of(rule.target) == "_operator":
-            _add_operator(rule, rule.sign)
+        if (rule.sign or rule.special) and module_of(rule.target) == "_operator":
+            _add_operator(rule)
 
 
-def _add_operator(row: Rule, sign: Sign) -> None:
+def _add_operator(row: Rule) -> None:
     _operators[row.target] = row
+    sign = row.sign
+    if sign is None:
+        return
     keys = (sign.node, sign.in_place, None if issubclass(sign.node, ast.unaryop) else sign.text)
     _by_sign.update({key: row.target for key in keys if key is not None})
 

@@ -190,6 +190,7 @@ class Columns(TypedDict, total=False):
     selects: str
     of_real: Literal["", "zero"]
     sign: Sign | None
+    special: tuple[str, ...]
     steps: bool
     primal: Callable[..., Any] | None
     result: Result | None
@@ -250,6 +251,9 @@ class Rule:
     sign : Sign or None
         The operator that computes the same, at least of flags; a call of the function of `operator`
         is written so.
+    special : tuple of str
+        The methods by which classes define what the function of `operator` or the builtin does with
+        their objects: of the first operand, and of the second one where there are two.
     steps : bool
         Whether it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
@@ -289,6 +293,7 @@ class Rule:
     selects: str = ""
     of_real: Literal["", "zero"] = ""
     sign: Sign | None = None
+    special: tuple[str, ...] = ()
     steps: bool = False
     primal: Callable[..., Any] | None = None
     saves_for: Any = None

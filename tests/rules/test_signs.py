@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import operator
 from typing import Any
 
@@ -43,7 +44,10 @@ def test_function_with_sign_computes_what_the_operator_does(row):
         np.testing.assert_array_equal(row.target(*args), written(row.sign, *args))
 
 
-@pytest.mark.parametrize("row", operators(), ids=lambda row: row.target.__name__)
+WITH_SIGN = [row for row in operators() if row.sign is not None]
+
+
+@pytest.mark.parametrize("row", WITH_SIGN, ids=lambda row: row.target.__name__)
 def test_form_in_place_computes_what_the_operator_does(row):
     form = row.sign.in_place
     has_form = isinstance(row.sign.node(), ast.operator)
@@ -72,3 +76,55 @@ def test_text_between_operands_names_the_operator(node):
 
     if target is not None and not issubclass(node, ast.unaryop):
         assert operator_of(row_of(target).sign.text) is target
+
+
+# ------------------------------------------------------------------------ methods of classes
+CALLED: list[str] = []
+OPERATORS = [f for f in vars(operator).values() if callable(f) and not isinstance(f, type)]
+BUILTINS = [abs, round, divmod, pow, float, int, complex, reversed, iter, next]
+# What no arithmetic is: items, lengths, and conversions that Python asks for itself.
+OTHER = {
+    operator.contains, operator.getitem, operator.index, operator.length_hint, operator.truth,
+    operator.not_, operator.call, operator.indexOf, operator.countOf, operator.inv,
+}  # fmt: skip
+
+
+def noting(name: str) -> Any:
+    def method(self: Any, *others: Any) -> Any:
+        CALLED.append(name)
+        if name in RESULTS:
+            return RESULTS[name]
+        return NotImplemented
+
+    return method
+
+
+RESULTS = {"__float__": 1.0, "__int__": 1, "__complex__": 1j, "__iter__": iter(())}
+NAMES = sorted({n for row in operators() for n in row.special})
+NAMES += [name for f in BUILTINS for name in row_of(f).special if name not in NAMES]
+First = type("First", (), {name: noting(name) for name in NAMES})
+Second = type("Second", (), {name: noting(name) for name in NAMES})
+
+
+def called(f: Any, *operands: Any) -> list[str]:
+    """Return the methods of the operands that a call tries."""
+    CALLED.clear()
+    with contextlib.suppress(TypeError):
+        f(*operands)
+    return [*CALLED]
+
+
+@pytest.mark.parametrize("f", [f for f in OPERATORS if f not in OTHER], ids=lambda f: f.__name__)
+def test_operator_tries_the_methods_of_its_row(f):
+    special = row_of(f).special
+    tried = called(f, First()) or called(f, First(), Second())
+
+    in_place = operator_of(f) if f.__name__.startswith("i") else None
+    assert special == (() if in_place is not None else (*tried,))
+
+
+@pytest.mark.parametrize("f", BUILTINS, ids=lambda f: f.__name__)
+def test_builtin_tries_the_method_of_its_row(f):
+    tried = called(f, First()) or called(f, First(), 2)
+
+    assert row_of(f).special == (*tried[:1],)

@@ -35,7 +35,7 @@ from srcad.frontend.prelude import builtins
 from srcad.frontend.store.aliases import note_repeated
 from srcad.frontend.store.origins import note_container
 from srcad.ir.core import Value
-from srcad.rules.registry import operator_of
+from srcad.rules.registry import operator_of, row_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Opaque, Type
 
@@ -212,14 +212,14 @@ def unary(state: Machine, node: ast.UnaryOp) -> AbstractValue:
 def _unary(state: Machine, op: ast.unaryop, operand: AbstractValue) -> AbstractValue:
     if isinstance(operand, Choice):
         return on_each_side(state, operand, lambda part: _unary(state, op, part))
-    name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}.get(type(op))
-    own = special(state, operand, name) if name is not None else None
+    target = operator_of(type(op))
+    names = row_of(target).special
+    own = special(state, operand, names[0]) if names else None
     if own is not None:
         return own
     if isinstance(op, ast.Not):
         known = truth(state, operand)
         return Constant(not known) if known is not None else negation(state, operand)
-    target = operator_of(type(op))
     state.use_as_number(operand)
     if (
         isinstance(operand, Constant)

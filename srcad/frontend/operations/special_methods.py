@@ -19,7 +19,8 @@ from srcad.frontend.operations.fields import class_path, is_generated, method
 from srcad.frontend.store.foreign_operands import ask_the_other
 from srcad.frontend.store.lookup import STABLE_MODULES, is_library
 from srcad.ir.core import Value
-from srcad.startup.identifiers import label
+from srcad.rules.registry import row_of, row_of_operator
+from srcad.startup.identifiers import label, module_of
 from srcad.types.numeric import Numeric
 from srcad.types.sources import is_installed
 
@@ -123,34 +124,6 @@ def _unless_declined(result: AbstractValue) -> AbstractValue | None:
 _ARRAY_PROTOCOLS = ("__array_ufunc__", "__array_function__", "__dataframe__")
 
 
-NAMES: dict[Any, tuple[str, str]] = {
-    **{
-        getattr(operator, name): (f"__{name}__", f"__r{name}__")
-        for name in (
-            "add",
-            "sub",
-            "mul",
-            "truediv",
-            "floordiv",
-            "mod",
-            "pow",
-            "matmul",
-            "lshift",
-            "rshift",
-        )
-    },
-    operator.and_: ("__and__", "__rand__"),
-    operator.or_: ("__or__", "__ror__"),
-    operator.xor: ("__xor__", "__rxor__"),
-    operator.lt: ("__lt__", "__gt__"),
-    operator.le: ("__le__", "__ge__"),
-    operator.gt: ("__gt__", "__lt__"),
-    operator.ge: ("__ge__", "__le__"),
-    operator.eq: ("__eq__", "__eq__"),
-    operator.ne: ("__ne__", "__ne__"),
-}
-
-
 _ARRAY_LIKE = (
     "__array_ufunc__", "__array__", "__array_interface__", "__array_struct__", "__buffer__",
     "__len__",
@@ -160,19 +133,18 @@ _ARRAY_LIKE = (
 _COMPARED = frozenset({"__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"})
 
 
-CALLS: dict[Any, str] = {
-    abs: "__abs__", round: "__round__", divmod: "__divmod__", pow: "__pow__", float: "__float__",
-    int: "__int__", complex: "__complex__", reversed: "__reversed__", iter: "__iter__",
-    next: "__next__",
-}  # fmt: skip
-
-
 def of_call(state: Machine, function: Any, args: Args) -> AbstractValue | None:
     """Return a builtin that hands on to a method of the object that it is given."""
     if not args or not isinstance(args[0], RecordValue) or not is_hashable(function):
         return None
-    name = CALLS.get(function)
-    return special(state, args[0], name, *args[1:]) if name is not None else None
+    names = row_of(function).special if module_of(function) == "builtins" else ()
+    return special(state, args[0], names[0], *args[1:]) if names else None
+
+
+def names_of_operator(target: Any) -> tuple[str, ...]:
+    """Return the methods of the left and the right operand for an operator between two; or ()."""
+    row = row_of_operator(target)
+    return row.special if row is not None and len(row.special) == 2 else ()
 
 
 def of_objects(
@@ -180,9 +152,10 @@ def of_objects(
 ) -> AbstractValue | None:
     """Return an operator that the class of an operand defines."""
     kinds = (RecordValue, Constant)
-    if target not in NAMES or not (isinstance(left, kinds) or isinstance(right, kinds)):
+    names = names_of_operator(target)
+    if not names or not (isinstance(left, kinds) or isinstance(right, kinds)):
         return None
-    own, reflected = NAMES[target]
+    own, reflected = names
     _check_not_opaque(state, left, own, right)
     _check_not_opaque(state, right, reflected, left)
     _refuse_entry_by_entry(state, left, right)
@@ -200,7 +173,7 @@ def of_objects(
 
 def dispatches_to_class(target: Any, left: AbstractValue, right: AbstractValue) -> bool:
     """Return True if an operator is left to the call, and to a class of the user's."""
-    names = NAMES.get(target, ())
+    names = names_of_operator(target)
     return any(
         isinstance(box, Constant) and _method_of(box, name) is not None
         for box, name in zip((left, right), names, strict=False)
@@ -260,9 +233,10 @@ def of_augmented(
     state: Machine, target: Any, old: AbstractValue, value: AbstractValue
 ) -> AbstractValue | None:
     """``old op= value`` where the class of `old` says what that does to it."""
-    if target not in NAMES or not isinstance(old, RecordValue | Constant):
+    names = names_of_operator(target)
+    if not names or not isinstance(old, RecordValue | Constant):
         return None
-    return special(state, old, NAMES[target][0].replace("__", "__i", 1), value)
+    return special(state, old, names[0].replace("__", "__i", 1), value)
 
 
 def _same_object(
