@@ -6,12 +6,14 @@ beside the row.  ``x * x`` rather than ``x**2`` where ``x`` may be a Python floa
 cancels (``1 - x * x`` near 1) or overflows (``x * x`` above 1e154), another one stands.
 """
 
+import ast
 import math
 
 import numpy as np
 
 from srcad.rules.conjugates import ORDER, PARTS, conj, may_be_complex
 from srcad.rules.declare import adjoint, derivative, linear
+from srcad.rules.row import Sign
 
 
 # ------------------------------------------------------------------------ powers
@@ -182,12 +184,12 @@ def absolute(x, *, y):
     return np.sign(x)
 
 
-@derivative(np.positive, law="positive", samples=(-2, 2))
+@derivative(np.positive, law="positive", sign=Sign("+", ast.UAdd), samples=(-2, 2))
 def positive(x):
     return 1
 
 
-@derivative(np.negative, law="negative", nan="stays", samples=(-2, 2))
+@derivative(np.negative, law="negative", nan="stays", sign=Sign("-", ast.USub), samples=(-2, 2))
 def negative(x):
     return -1
 
