@@ -40,6 +40,7 @@ _version = 0
 _receivers: dict[type, Any] = {}  # the object with rules for its methods, by its class
 _names: dict[int, str] = {}  # and how users write it
 _files: dict[str, str] = {}  # files of rules that have not been imported, and their libraries
+_packages: set[str] = set()  # to which these belong
 _needing: dict[Any, str] = {}  # functions of other libraries whose rules are in such a file
 
 
@@ -49,10 +50,18 @@ def lookup(target: Any) -> Rule | None:
         found = _table.get(target)
     except TypeError:
         return None
-    if found is None and _files:
+    if found is None and _files and _may_be_in_file(target):
         _read_files(target)
         found = _table.get(target)
     return found
+
+
+def _may_be_in_file(target: Any) -> bool:
+    """Return True if a file of rules that has not been imported may have one for a callable."""
+    if isinstance(target, np.ufunc) or target in _needing:
+        return True  # a ufunc does not name its module
+    own = module_of(target).partition(".")[0]
+    return own in _packages
 
 
 def declared_result(target: Any) -> Result:
@@ -189,6 +198,7 @@ def add_file(library: str, file: str | None = None, *, needed_by: tuple[Any, ...
     """
     _needing.update(dict.fromkeys(needed_by, library))
     _files[file or f"{_PACKAGE}.{library}"] = library
+    _packages.add(library.partition(".")[0])
 
 
 def library_for(target: Any) -> str | None:
