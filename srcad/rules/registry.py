@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from srcad.errors import RuleError
-from srcad.rules.row import Memory, Result, Rule
+from srcad.rules.row import Effect, Memory, Result, Rule
 from srcad.startup.identifiers import label, module_of, printable, ufunc_of
 from srcad.startup.locks import importing, lock
 from srcad.startup.records import replace
@@ -133,6 +133,15 @@ def is_in_place(target: Any) -> bool:
 def operators() -> tuple[Rule, ...]:
     """Return the rows of Python's operators."""
     return tuple(_operators.values())
+
+
+def effect_of(target: Any) -> Effect:
+    """Return what a call does besides its result; functions of other libraries have no effects."""
+    try:
+        row = _facts.get(target) or _table.get(target)
+    except TypeError:
+        return ""
+    return "" if row is None else row.effect
 
 
 def memory_of(target: Any) -> Memory:

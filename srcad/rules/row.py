@@ -42,6 +42,12 @@ Nan = Literal["", "stays", "left out"]
 Order = Literal[
     "", "C", "stacks", "follows", "keeps", "other", "shows", "part", "turned", "reshaped"
 ]  # fmt: skip
+# What a call does besides its result: it sets or deletes an attribute of an object, keeps its last
+# argument in a container or removes an item there, takes the next value of an iterator, reads what
+# comes from outside, makes an object unlike all others, or prints.
+Effect = Literal[
+    "", "sets", "deletes", "keeps", "removes", "advances", "reads", "makes", "prints"
+]  # fmt: skip
 # Points where a derivative is agreed on, with the derivatives there; or a function that gives pairs
 # of a noted call and the gradient of its first argument.
 Kinks = Mapping[Any, Any] | Callable[..., Any] | None
@@ -191,6 +197,7 @@ class Columns(TypedDict, total=False):
     of_real: Literal["", "zero"]
     sign: Sign | None
     special: tuple[str, ...]
+    effect: Effect
     steps: bool
     primal: Callable[..., Any] | None
     result: Result | None
@@ -254,6 +261,8 @@ class Rule:
     special : tuple of str
         The methods by which classes define what the function of `operator` or the builtin does with
         their objects: of the first operand, and of the second one where there are two.
+    effect : str
+        What a call does besides its result, see above.
     steps : bool
         Whether it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
@@ -294,6 +303,7 @@ class Rule:
     of_real: Literal["", "zero"] = ""
     sign: Sign | None = None
     special: tuple[str, ...] = ()
+    effect: Effect = ""
     steps: bool = False
     primal: Callable[..., Any] | None = None
     saves_for: Any = None

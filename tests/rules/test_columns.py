@@ -13,7 +13,7 @@ import pytest
 
 from srcad.frontend.store.memory_effects import keeps_c_order
 from srcad.ir.library_operations import is_elementwise
-from srcad.rules.registry import row_of
+from srcad.rules.registry import effect_of, row_of
 from srcad.startup.identifiers import module_of
 from tests.marks import some
 from tests.modes.test_jvp import SAMPLES
@@ -200,3 +200,56 @@ def test_loops_over_stacks_go_in_the_order_of_memory():
     assert not (a @ a).flags.c_contiguous
     assert not np.linalg.inv(a + np.eye(4)).flags.c_contiguous
     assert not np.dot(2.0, np.ones((2, 3, 4)).T).flags.c_contiguous
+
+
+# ------------------------------------------------------------------------ what a call does besides
+class Attributes:
+    """An object with one attribute."""
+
+    def __init__(self) -> None:
+        self.name = 1
+
+
+# Calls with objects that tell afterwards whether something has changed.
+EFFECTS: dict[str, list[tuple[Any, Any, tuple[Any, ...]]]] = {
+    "sets": [(setattr, Attributes, ("name", 2))],
+    "deletes": [(delattr, Attributes, ("name",))],
+    "keeps": [(operator.setitem, lambda: [1], (0, 2)), (list.append, list, (2,))],
+    "removes": [(operator.delitem, lambda: [1], (0,))],
+    "advances": [(next, lambda: iter([1, 2]), ())],
+    "": [
+        (operator.getitem, lambda: [1], (0,)), (getattr, Attributes, ("name",)),
+        (hasattr, Attributes, ("name",)), (len, lambda: [1], ()), (sorted, lambda: [2, 1], ()),
+    ],
+}  # fmt: skip
+
+
+def contents(given: Any) -> list[Any]:
+    """Return the attributes or the items of an object."""
+    return [*vars(given).items()] if isinstance(given, Attributes) else [*given]
+
+
+@pytest.mark.parametrize(
+    ("word", "f", "make", "args"),
+    [(word, *call) for word, calls in EFFECTS.items() for call in calls],
+    ids=lambda part: getattr(part, "__name__", str(part)),
+)
+def test_call_changes_its_first_argument_where_a_row_says_so(word, f, make, args):
+    given = make()
+
+    f(given, *args)
+
+    after = contents(given)
+    assert effect_of(f) == word
+    assert (after != contents(make())) == (word != "")
+    if word in ("sets", "keeps"):
+        held = dict(after).values() if word == "sets" else after
+        assert args[-1] in held
+
+
+@pytest.mark.parametrize("f", [iter, object], ids=lambda f: f.__name__)
+def test_two_equal_calls_make_two_objects_where_a_row_says_so(f):
+    args = ([1],) if f is iter else ()
+
+    assert effect_of(f) == "makes"
+    assert f(*args) is not f(*args)

@@ -44,7 +44,7 @@ from srcad.frontend.functions.callees import (
 )
 from srcad.frontend.functions.inlining import TRUSTED_PREFIX, callee_of, inline
 from srcad.frontend.functions.opaque_calls import (
-    MOVING,
+    acts_anew,
     call_method_of,
     changes_outside,
     looks_into_callers,
@@ -170,7 +170,7 @@ def opaque_call(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) ->
     record_opaque_effects(state, function, (*args, *kwargs.values()))
     module = module_of(function).partition(".")[0]
     pure = module in ("numpy", "math", "cmath", "_operator", "builtins") and not is_random(function)
-    pure = pure and not (is_hashable(function) and function in MOVING)
+    pure = pure and not acts_anew(function)
     applied = _callee_as_operand(state, callee)
     if applied is not None:
         return state.box(state.apply(applied, *args, kwargs=kwargs, effect=True))
