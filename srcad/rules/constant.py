@@ -84,7 +84,8 @@ nondifferentiable(np.signbit)
 nondifferentiable(np.isclose, entries="each")
 nondifferentiable(np.allclose, np.array_equal, np.array_equiv, np.isin)
 nondifferentiable(np.any, np.all, np.isreal, np.iscomplex, np.isrealobj, np.iscomplexobj)
-nondifferentiable(np.isscalar, any, all, isinstance, issubclass, callable, hasattr, id, hash, type)
+nondifferentiable(any, all, iterates="some")
+nondifferentiable(np.isscalar, isinstance, issubclass, callable, hasattr, id, hash, type)
 
 # ------------------------------------------------------------------------ roundings
 nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, sign)
@@ -105,7 +106,8 @@ nondifferentiable(math.isclose, math.gcd, math.lcm, math.comb, math.perm, math.f
 nondifferentiable(math.isqrt)
 
 # ------------------------------------------------------------------------ counts and positions
-nondifferentiable(len, range, enumerate, np.shape, np.ndim, np.size)
+nondifferentiable(enumerate, iterates="as needed")
+nondifferentiable(len, range, np.shape, np.ndim, np.size)
 nondifferentiable(np.argmax, np.argmin, np.argsort, np.argpartition, np.nanargmax, np.nanargmin)
 nondifferentiable(np.count_nonzero, np.searchsorted, np.digitize, np.lexsort, np.ravel_multi_index)
 nondifferentiable(np.argwhere, np.flatnonzero, result=Result(any_lengths=True))

@@ -30,6 +30,8 @@ PACKAGE = __name__.partition(".")[0]
 _PACKAGE = __name__.rpartition(".")[0]
 _table: dict[Any, Rule] = {}
 _facts: dict[Any, Rule] = {}  # rows of functions without a rule
+# Columns about the function, which a rule of the user's for it does not change.
+_OF_FUNCTION = ("memory", "order", "sign", "special", "effect", "iterates", "iterated")
 _NOTHING_KNOWN = Rule(None, "")
 _ONE_RESULT = Result()
 _operators: dict[Any, Rule] = {}  # rows of Python's operators
@@ -259,9 +261,8 @@ def add(rule: Rule, override: bool) -> None:
             help="pass override=True to replace it",
         )
     if known is not None and not rule.shipped:
-        # The function is the same.
-        rule = replace(rule, memory=known.memory, order=known.order, sign=known.sign,
-                       special=known.special)  # fmt: skip
+        kept: dict[str, Any] = {name: getattr(known, name) for name in _OF_FUNCTION}
+        rule = replace(rule, **kept)
     with _lock:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1

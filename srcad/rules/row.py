@@ -48,6 +48,9 @@ Order = Literal[
 Effect = Literal[
     "", "sets", "deletes", "keeps", "removes", "advances", "reads", "makes", "prints"
 ]  # fmt: skip
+# How a function goes through arguments: before it returns, and does nothing else meanwhile or does
+# (it calls a function, or may stop early); or later, as its result is asked for values.
+Iterates = Literal["", "at once", "all", "some", "as needed"]
 # Points where a derivative is agreed on, with the derivatives there; or a function that gives pairs
 # of a noted call and the gradient of its first argument.
 Kinks = Mapping[Any, Any] | Callable[..., Any] | None
@@ -198,6 +201,8 @@ class Columns(TypedDict, total=False):
     sign: Sign | None
     special: tuple[str, ...]
     effect: Effect
+    iterates: Iterates
+    iterated: tuple[int, int | None]
     steps: bool
     primal: Callable[..., Any] | None
     result: Result | None
@@ -263,6 +268,8 @@ class Rule:
         their objects: of the first operand, and of the second one where there are two.
     effect : str
         What a call does besides its result, see above.
+    iterates, iterated : str, tuple of int
+        How the function goes through arguments, see above; and the slice of the positional ones.
     steps : bool
         Whether it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
@@ -304,6 +311,8 @@ class Rule:
     sign: Sign | None = None
     special: tuple[str, ...] = ()
     effect: Effect = ""
+    iterates: Iterates = ""
+    iterated: tuple[int, int | None] = (0, 1)
     steps: bool = False
     primal: Callable[..., Any] | None = None
     saves_for: Any = None

@@ -115,7 +115,7 @@ def dist(y_bar, y, p, q):
 
 
 @linear(
-    builtins.sum, memory="shared", active=("iterable", "start"),
+    builtins.sum, memory="shared", iterates="all", active=("iterable", "start"),
     samples=lambda f, v, m, array: [
         f([0.1, 0.2, 0.3], 0.4), f([v, array(4)]), f([0.1, 0.2]), f(m)],
 )  # fmt: skip
@@ -124,13 +124,14 @@ def total(y_bar, iterable, start=0):
     return [y_bar for _ in iterable], y_bar
 
 
-@linear(math.fsum, samples=lambda f: [f([0.1, 0.2, 0.3])])
+@linear(math.fsum, iterates="at once", samples=lambda f: [f([0.1, 0.2, 0.3])])
 def fsum(y_bar, seq):
     return [y_bar for _ in seq]
 
 
 @adjoint(
     math.prod,
+    iterates="at once",
     active=("iterable", "start"),
     samples=lambda f: [f([0.5, 0.0, 2.0], start=1.5), f((0.5, 2.0))],
 )

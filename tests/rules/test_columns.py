@@ -253,3 +253,49 @@ def test_two_equal_calls_make_two_objects_where_a_row_says_so(f):
 
     assert effect_of(f) == "makes"
     assert f(*args) is not f(*args)
+
+
+# ------------------------------------------------------------------------ iteration
+BEFORE: dict[Any, tuple[Any, ...]] = {
+    map: (abs,), filter: (bool,), itertools.takewhile: (bool,), itertools.dropwhile: (bool,),
+    itertools.filterfalse: (bool,), itertools.starmap: (max,), functools.reduce: (operator.add,),
+}  # fmt: skip
+BEHIND: dict[Any, tuple[Any, ...]] = {
+    itertools.islice: (1,), itertools.combinations: (2,), itertools.permutations: (2,)
+}  # fmt: skip
+# What goes through an argument without a row: no program with a derivative needs it.
+WITHOUT_ROW = {
+    itertools.compress, itertools.count, itertools.repeat, itertools.combinations_with_replacement,
+    itertools.tee, getattr(itertools, "batched", None),
+}  # fmt: skip
+ITERATING = [
+    f for f in vars(itertools).values()
+    if getattr(f, "__module__", "") == "itertools" and f.__name__[0] != "_"
+]  # fmt: skip
+ITERATING += [any, all, enumerate, filter, frozenset, functools.reduce, list, map, math.fsum]
+ITERATING += [math.prod, max, min, set, sorted, sum, tuple, zip]
+
+
+@pytest.mark.parametrize("f", ITERATING, ids=lambda f: f.__name__)
+def test_function_goes_through_arguments_as_its_row_says(f):
+    row = row_of(f)
+    if f in WITHOUT_ROW:
+        assert row.iterates == ""
+        return
+    asked = []
+
+    def values(name):
+        for k in range(3):
+            asked.append((name, k))
+            yield (k, k) if f is itertools.starmap else k + 1
+
+    start, stop = row.iterated
+    count = 2 if stop is None else stop - start
+    f(*BEFORE.get(f, ()), *(values(name) for name in range(count)), *BEHIND.get(f, ()))
+
+    assert start == len(BEFORE.get(f, ()))
+    if row.iterates == "as needed":
+        assert asked == []
+    if row.iterates in ("all", "at once"):
+        assert asked == [(0, 0), (0, 1), (0, 2)]
+    assert row.iterates
