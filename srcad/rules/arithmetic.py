@@ -20,6 +20,7 @@ from srcad.runtime import logistic, sign, unbroadcast, zero_at_pole, zero_if_sti
     law="sum",
     nan="stays",
     sign=Sign("+", ast.Add, operator.iadd),
+    rounds="exactly",
     special=("__add__", "__radd__"),
     samples=(-2, 2),
 )
@@ -34,6 +35,7 @@ def add(a, b):
     law="difference",
     nan="stays",
     sign=Sign("-", ast.Sub, operator.isub),
+    rounds="exactly",
     special=("__sub__", "__rsub__"),
     samples=(-2, 2),
 )
@@ -48,6 +50,7 @@ def subtract(a, b):
     law="product",
     nan="stays",
     sign=Sign("*", ast.Mult, operator.imul),
+    rounds="exactly",
     special=("__mul__", "__rmul__"),
     safe=1.0,
     samples=(-2, 2),
@@ -63,6 +66,7 @@ def multiply(a, b):
     law="quotient",
     nan="stays",
     sign=Sign("/", ast.Div, operator.itruediv),
+    rounds="exactly",
     special=("__truediv__", "__rtruediv__"),
     safe=1.0,
     samples=(0.5, 2),
@@ -124,7 +128,7 @@ def is_small(a):
 
 
 @derivative(
-    operator.pow, np.power, np.float_power, entries="each", law="power",
+    operator.pow, np.power, np.float_power, entries="each", law="power", rounds="by processor",
     sign=Sign("**", ast.Pow, operator.ipow), special=("__pow__", "__rpow__"), safe=1.0,
     samples=lambda f, m, near, array: [
         f(near(0.4, 2, 4), near(0.4, 2, 3, 4)), f(near(0.4, 2, 3, 1), 1.7), f(m + 3, 3),
@@ -208,6 +212,7 @@ def modf(y_bar, y, x):
 # ------------------------------------------------------------------------ the larger, the smaller
 @derivative(
     np.maximum,
+    rounds="exactly",
     samples=(-2, 2),
     kinks={(1, 1): (0, 1), (math.nan, 1): (1, 0), (1, math.nan): (0, 1)},
 )
@@ -223,6 +228,7 @@ def maximum(a, b, *, y):
 
 @derivative(
     np.minimum,
+    rounds="exactly",
     samples=(-2, 2),
     kinks={(1, 1): (1, 0), (math.nan, 1): (1, 0), (1, math.nan): (0, 1)},
 )
@@ -235,6 +241,7 @@ def minimum(a, b):
 
 @derivative(
     np.fmax,
+    rounds="exactly",
     nan="left out",
     samples=(-2, 2),
     kinks={(1, 1): (0, 1), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)},
@@ -249,6 +256,7 @@ def fmax(a, b):
 
 @derivative(
     np.fmin,
+    rounds="exactly",
     nan="left out",
     samples=(-2, 2),
     kinks={(1, 1): (1, 0), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)},
@@ -268,14 +276,20 @@ def hypot(a, b, *, y):
     return a / length, b / length
 
 
-@derivative(np.arctan2, safe=1.0, samples=(0.3, 2), kinks={(0, 0): (math.nan, math.nan)})
+@derivative(
+    np.arctan2,
+    rounds="by processor",
+    safe=1.0,
+    samples=(0.3, 2),
+    kinks={(0, 0): (math.nan, math.nan)},
+)
 def arctan2(a, b):
     """The square of the length would overflow above 1e154, and vanish below 1e-154."""
     length = np.hypot(a, b)
     return b / length / length, -(a / length / length)
 
 
-@derivative(np.copysign, samples=(-2, -0.1), kinks={(0, -1): (0, 0)})
+@derivative(np.copysign, rounds="exactly", samples=(-2, -0.1), kinks={(0, -1): (0, 0)})
 def copysign(a, b, *, y):
     return np.sign(a) * np.sign(y), None
 

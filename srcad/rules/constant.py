@@ -88,7 +88,8 @@ nondifferentiable(any, all, iterates="some")
 nondifferentiable(np.isscalar, isinstance, issubclass, callable, hasattr, id, hash, type)
 
 # ------------------------------------------------------------------------ roundings
-nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, sign)
+nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, rounds="exactly")
+nondifferentiable(np.fix, sign)
 nondifferentiable(np.round, np.around, entries="each", order="keeps")
 nondifferentiable(
     operator.floordiv,

@@ -51,6 +51,10 @@ Effect = Literal[
 # How a function goes through arguments: before it returns, and does nothing else meanwhile or does
 # (it calls a function, or may stop early); or later, as its result is asked for values.
 Iterates = Literal["", "at once", "all", "some", "as needed"]
+# How the last bit of a result depends on where the operands lie: not at all, as each entry is
+# rounded correctly; or also on the processor, as other loops run along an axis than for pairs of
+# arrays.
+Rounds = Literal["", "exactly", "by processor"]
 # Points where a derivative is agreed on, with the derivatives there; or a function that gives pairs
 # of a noted call and the gradient of its first argument.
 Kinks = Mapping[Any, Any] | Callable[..., Any] | None
@@ -200,6 +204,7 @@ class Columns(TypedDict, total=False):
     of_real: Literal["", "zero"]
     sign: Sign | None
     special: tuple[str, ...]
+    rounds: Rounds
     effect: Effect
     iterates: Iterates
     iterated: tuple[int, int | None]
@@ -266,6 +271,8 @@ class Rule:
     special : tuple of str
         The methods by which classes define what the function of `operator` or the builtin does with
         their objects: of the first operand, and of the second one where there are two.
+    rounds : str
+        How the last bit of the result depends on memory and processor, see above.
     effect : str
         What a call does besides its result, see above.
     iterates, iterated : str, tuple of int
@@ -310,6 +317,7 @@ class Rule:
     of_real: Literal["", "zero"] = ""
     sign: Sign | None = None
     special: tuple[str, ...] = ()
+    rounds: Rounds = ""
     effect: Effect = ""
     iterates: Iterates = ""
     iterated: tuple[int, int | None] = (0, 1)

@@ -13,7 +13,7 @@ import pytest
 
 from srcad.frontend.store.memory_effects import keeps_c_order
 from srcad.ir.library_operations import is_elementwise
-from srcad.rules.registry import effect_of, row_of
+from srcad.rules.registry import effect_of, row_of, rows
 from srcad.startup.identifiers import module_of
 from tests.marks import some
 from tests.modes.test_jvp import SAMPLES
@@ -299,3 +299,22 @@ def test_function_goes_through_arguments_as_its_row_says(f):
     if row.iterates in ("all", "at once"):
         assert asked == [(0, 0), (0, 1), (0, 2)]
     assert row.iterates
+
+
+# ------------------------------------------------------------------------ rounding
+EXACT = [row.target for row in rows() if row.rounds == "exactly"]
+EXACT = [f for f in EXACT if isinstance(f, np.ufunc)]
+
+
+@pytest.mark.parametrize("f", EXACT, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+def test_results_are_the_same_wherever_operands_lie_where_a_row_says_so(f, dtype):
+    given = np.random.default_rng(5).uniform(0.1, 4, (f.nin, 997)).astype(dtype)
+    one_by_one = [f(*column) for column in given.T]
+    with_gaps = [np.repeat(row, 3)[::3] for row in given]
+    written = np.concatenate([given[0], np.zeros(3, dtype)])[: given.shape[1]]
+    f(*given, out=written)
+
+    assert np.array_equal(f(*given), one_by_one)
+    assert np.array_equal(f(*with_gaps), one_by_one)
+    assert np.array_equal(written, one_by_one)

@@ -18,7 +18,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.prelude import ufunc_methods
 from srcad.ir.core import Value
 from srcad.rules.formulas import spelling
-from srcad.rules.registry import lookup
+from srcad.rules.registry import lookup, row_of
 from srcad.startup.identifiers import ufunc_of
 from srcad.types.numeric import Numeric, same_dtype
 
@@ -44,8 +44,6 @@ _IN_PYTHON = {
     "accumulate": ufunc_methods.accumulated,
     "reduceat": ufunc_methods.reduced_at,
 }
-# With vector instructions NumPy computes other results along an axis than for pairs of arrays.
-_BY_PROCESSOR = frozenset({np.power, np.float_power, np.arctan2})
 _REAL_AND_COMPLEX = "fdFD"
 
 
@@ -105,7 +103,7 @@ def _along_axis(
     if same in (np.nanmax, np.nanmin) and {"where", "initial"} & {*given}:
         _refuse(state, method, "with 'where' or 'initial' it has no rule.", "use np.where before")
     loop = f"write the loop:  for v in x: result = {spelling(ufunc)}(result, v)"
-    if same is None and ufunc in _BY_PROCESSOR:
+    if same is None and row_of(ufunc).rounds == "by processor":
         why = "its results depend on the processor, and may differ from those of pairs of arrays."
         _refuse(state, method, why, loop)
     if same is None and ufunc.identity is not None and not _starts_with_first(method, ufunc):
