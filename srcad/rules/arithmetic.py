@@ -20,6 +20,8 @@ from srcad.runtime import logistic, sign, unbroadcast, zero_at_pole, zero_if_sti
     law="sum",
     nan="stays",
     sign=Sign("+", ast.Add, operator.iadd),
+    reduce=np.sum,
+    accumulate=np.cumsum,
     rounds="exactly",
     special=("__add__", "__radd__"),
     samples=(-2, 2),
@@ -50,6 +52,8 @@ def subtract(a, b):
     law="product",
     nan="stays",
     sign=Sign("*", ast.Mult, operator.imul),
+    reduce=np.prod,
+    accumulate=np.cumprod,
     rounds="exactly",
     special=("__mul__", "__rmul__"),
     safe=1.0,
@@ -212,6 +216,7 @@ def modf(y_bar, y, x):
 # ------------------------------------------------------------------------ the larger, the smaller
 @derivative(
     np.maximum,
+    reduce=np.max,
     rounds="exactly",
     samples=(-2, 2),
     kinks={(1, 1): (0, 1), (math.nan, 1): (1, 0), (1, math.nan): (0, 1)},
@@ -228,6 +233,7 @@ def maximum(a, b, *, y):
 
 @derivative(
     np.minimum,
+    reduce=np.min,
     rounds="exactly",
     samples=(-2, 2),
     kinks={(1, 1): (1, 0), (math.nan, 1): (1, 0), (1, math.nan): (0, 1)},
@@ -241,6 +247,7 @@ def minimum(a, b):
 
 @derivative(
     np.fmax,
+    reduce=np.nanmax,
     rounds="exactly",
     nan="left out",
     samples=(-2, 2),
@@ -256,6 +263,7 @@ def fmax(a, b):
 
 @derivative(
     np.fmin,
+    reduce=np.nanmin,
     rounds="exactly",
     nan="left out",
     samples=(-2, 2),

@@ -204,6 +204,8 @@ class Columns(TypedDict, total=False):
     of_real: Literal["", "zero"]
     sign: Sign | None
     special: tuple[str, ...]
+    reduce: Callable[..., Any] | None
+    accumulate: Callable[..., Any] | None
     rounds: Rounds
     effect: Effect
     iterates: Iterates
@@ -271,6 +273,8 @@ class Rule:
     special : tuple of str
         The methods by which classes define what the function of `operator` or the builtin does with
         their objects: of the first operand, and of the second one where there are two.
+    reduce, accumulate : callable or None
+        The functions that do what the methods of this ufunc do.
     rounds : str
         How the last bit of the result depends on memory and processor, see above.
     effect : str
@@ -317,6 +321,8 @@ class Rule:
     of_real: Literal["", "zero"] = ""
     sign: Sign | None = None
     special: tuple[str, ...] = ()
+    reduce: Callable[..., Any] | None = None
+    accumulate: Callable[..., Any] | None = None
     rounds: Rounds = ""
     effect: Effect = ""
     iterates: Iterates = ""

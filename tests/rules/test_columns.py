@@ -318,3 +318,24 @@ def test_results_are_the_same_wherever_operands_lie_where_a_row_says_so(f, dtype
     assert np.array_equal(f(*given), one_by_one)
     assert np.array_equal(f(*with_gaps), one_by_one)
     assert np.array_equal(written, one_by_one)
+
+
+# ------------------------------------------------------------------------ methods of ufuncs
+METHODS = [
+    (row.target, name, function)
+    for row in rows() if isinstance(row.target, np.ufunc)
+    for name, function in (("reduce", row.reduce), ("accumulate", row.accumulate)) if function
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ufunc", "name", "function"), METHODS, ids=lambda part: getattr(part, "__name__", str(part))
+)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_method_of_ufunc_does_what_the_function_of_its_row_does(ufunc, name, function, axis):
+    given = np.random.default_rng(3).uniform(0.1, 4, (3, 4))
+    with_nan = np.where(given > 3, np.nan, given)
+
+    for array in (given, with_nan):
+        found = getattr(ufunc, name)(array, axis=axis)
+        np.testing.assert_array_equal(function(array, axis=axis), found)

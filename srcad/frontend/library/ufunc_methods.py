@@ -29,16 +29,6 @@ _NAMES = {
     "outer": ("A", "B"),
 }
 _USUAL = {"dtype": None, "out": None, "keepdims": False, "where": True}
-_SAME = {
-    np.add.reduce: np.sum,
-    np.multiply.reduce: np.prod,
-    np.maximum.reduce: np.max,
-    np.minimum.reduce: np.min,
-    np.fmax.reduce: np.nanmax,
-    np.fmin.reduce: np.nanmin,
-    np.add.accumulate: np.cumsum,
-    np.multiply.accumulate: np.cumprod,
-}
 _IN_PYTHON = {
     "reduce": ufunc_methods.reduced,
     "accumulate": ufunc_methods.accumulated,
@@ -99,7 +89,7 @@ def _along_axis(
                 "leave initial=None out",
             )  # fmt: skip
         del given["initial"]
-    same = _SAME.get(method)
+    same = _function_of(ufunc, method)
     if same in (np.nanmax, np.nanmin) and {"where", "initial"} & {*given}:
         _refuse(state, method, "with 'where' or 'initial' it has no rule.", "use np.where before")
     loop = f"write the loop:  for v in x: result = {spelling(ufunc)}(result, v)"
@@ -121,6 +111,12 @@ def _along_axis(
     function = _IN_PYTHON[method.__name__]
     array = _in_dtype_of_results(state, ufunc, array)
     return apply(state, Constant(function), (Constant(ufunc), array), given)
+
+
+def _function_of(ufunc: np.ufunc, method: Any) -> Any:
+    """Return the function that does the same as a method; or None."""
+    row = row_of(ufunc)
+    return {"reduce": row.reduce, "accumulate": row.accumulate}.get(method.__name__)
 
 
 def _in_dtype_of_results(state: Machine, ufunc: np.ufunc, array: AbstractValue) -> AbstractValue:
