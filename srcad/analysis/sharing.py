@@ -37,9 +37,9 @@ from srcad.ir.core import (
 from srcad.ir.definitions import DisjointSets, calls_by_result
 from srcad.ir.memory import (
     COPIES,
-    KEEPING,
     has_storage,
     is_one_of,
+    keeps_last,
     makes_fresh,
     module_of,
     reads_a_copy,
@@ -233,7 +233,7 @@ def _call(op: Call, found: Sharing) -> None:
         not has_storage(result)
         or result in found.refuse_untracked_alias
         or is_one_of(target, _NUMBERS)
-        or is_one_of(target, KEEPING)  # it returns None
+        or keeps_last(target)  # it returns None
     ):
         return
     if op in found.candidates:

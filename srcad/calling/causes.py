@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -16,6 +15,7 @@ from srcad.calling.conditions import guarded_code
 from srcad.calling.patterns import Pattern
 from srcad.errors import RecompilationWarning
 from srcad.frontend.domain.guards import Guard
+from srcad.rules.registry import operator_of
 from srcad.startup.identifiers import is_instance, label, shown
 from srcad.startup.records import dataclass, field
 from srcad.types.reading import looked_up, reader
@@ -26,8 +26,6 @@ from srcad.types.structures import TEXT, Fixed, Type
 MOST_COMPILATIONS = 16
 
 _LONGEST_DIFFERENCE = 100
-
-_RELATIONS = {"==": operator.eq, "!=": operator.ne, ">=": operator.ge}
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ def _failing_assumptions(
     for assumption in pattern.assumptions:
         left = _value(assumption.left, function, arguments)
         right = _value(assumption.right, function, arguments)
-        if left is None or right is None or _RELATIONS[assumption.relation](left, right):
+        if left is None or right is None or operator_of(assumption.relation)(left, right):
             continue
         terms = (*assumption.left.terms, *assumption.right.terms)
         paths: list[Path] = [symbol.source for symbol, _ in terms]  # type: ignore[misc]

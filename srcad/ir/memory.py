@@ -25,7 +25,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.rules.registry import lookup, memory_of
+from srcad.rules.registry import effect_of, lookup, memory_of
 from srcad.startup import identifiers
 from srcad.types.numeric import Numeric
 from srcad.types.structures import TEXT, Fixed, TupleOf, Type
@@ -39,16 +39,9 @@ OPERATORS = frozenset(
      runtime.converted_like, runtime.copy_in_order_of, runtime.last_writes,
      runtime.rounded_as_in_place, runtime.as_kept_in}
 )  # fmt: skip
-IN_PLACE = frozenset(
-    {operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv,
-     operator.imod, operator.ipow, operator.imatmul, operator.iand, operator.ior, operator.ixor,
-     operator.ilshift, operator.irshift}
-)  # fmt: skip
 _LIBRARIES = ("numpy", "scipy")  # whose memory effects the table of rules tells
 # Helpers whose result is new memory, also of a list or of what may be a number.
 COPIES = frozenset({runtime.deep_copy, runtime.zero_cotangent, runtime.copy_in_order_of})
-# What puts a value where somebody outside keeps it: the last argument.
-KEEPING = frozenset({setattr, operator.setitem, list.append})
 
 
 def has_storage(atom: Atom) -> bool:
@@ -130,10 +123,20 @@ def keeps_operand(op: Op) -> bool:
 
     An array takes in the numbers of what is stored in it, and not the object.
     """
-    if not isinstance(op, Call) or not is_one_of(op.target, KEEPING):
+    if not isinstance(op, Call) or not keeps_last(op.target):
         return False
     into = op.args[0]
     return not (isinstance(into, Value) and isinstance(into.type, Numeric))
+
+
+def keeps_last(target: Any) -> bool:
+    """Return True if a call puts its last argument where somebody outside keeps it."""
+    return effect_of(target) in ("sets", "keeps")
+
+
+def stores_outside(target: Any) -> bool:
+    """Return True if a call sets or deletes an attribute or an item of its first argument."""
+    return effect_of(target) in ("sets", "deletes", "keeps", "removes")
 
 
 def values_kept_outside(function: Function) -> set[Value]:

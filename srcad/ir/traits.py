@@ -262,6 +262,11 @@ def compares(target: Any) -> bool:
     return table.row_of(target).answers in ("order", "equality")
 
 
+def operators(*laws: Law) -> tuple[Any, ...]:
+    """Return the functions of `operator` with one of these laws."""
+    return tuple(row.target for row in table.operators() if row.law in laws)
+
+
 def law_of_operator(target: Any) -> Law:
     """Return the law of one of Python's operators; of other functions none."""
     return table.row_of(target).law if module_of(target) == "_operator" else ""

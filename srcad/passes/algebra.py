@@ -23,24 +23,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from srcad.ir.core import Arg, Call, Const, conjugate
+from srcad.ir.traits import operators
 from srcad.passes.by_pattern import rewrites_by_pattern
 from srcad.passes.rewrites import number, rewrites
 from srcad.passes.rewriting import Rewriter, type_of
 from srcad.types.numeric import Numeric
-
-_FOLDED: dict[Any, Callable[[Any, Any], Any]] = {
-    operator.add: operator.add,
-    operator.sub: operator.sub,
-    operator.mul: operator.mul,
-    operator.truediv: operator.truediv,
-    operator.pow: operator.pow,
-}
 
 
 def is_real(arg: Arg) -> bool:
@@ -70,7 +61,7 @@ def keeps_kind(arg: Arg, literal: float) -> bool:
 
 
 # ------------------------------------------------------------------------------- literals
-@rewrites(operator.add, operator.sub, operator.mul, operator.truediv, operator.pow)
+@rewrites(*operators("sum", "difference", "product", "quotient", "power"))
 def arithmetic_of_two_literals(r: Rewriter, op: Call) -> Arg | None:
     """Fold ``2 * 3`` to 6 and ``1.5 - True`` to 0.5, unless Python would raise or overflow."""
     if not (isinstance(op.args[0], Const) and isinstance(op.args[1], Const)):
@@ -85,7 +76,7 @@ def arithmetic_of_two_literals(r: Rewriter, op: Call) -> Arg | None:
         other = b if a == 1 else a
         return Const(float(other) if float in (type(a), type(b)) else other)
     try:
-        found = _FOLDED[op.target](a, b)
+        found = op.target(a, b)
     except ArithmeticError:
         return None
     if type(found) not in (int, float) or not math.isfinite(found):
@@ -159,7 +150,7 @@ rewrites_by_pattern(
 # exact.
 
 
-_ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg)
+_ARITHMETIC = operators("sum", "difference", "product", "quotient", "negative")
 _TURNS = (np.transpose, np.swapaxes, np.reshape, np.expand_dims, np.moveaxis, np.matrix_transpose)
 
 

@@ -27,6 +27,7 @@ import numpy as np
 from srcad.ir.core import Arg, Call, Const
 from srcad.passes.rewrites import NUMBER, Wanted, add_rewrite, number
 from srcad.passes.rewriting import Rewriter
+from srcad.rules.registry import operator_of
 from srcad.startup.records import dataclass
 
 # Patterns over Python syntax: Python text with holes, matched against a syntax tree.
@@ -230,18 +231,6 @@ Fits = Callable[[Rewriter, Arg | Call, Found], bool]
 Makes = Callable[[Rewriter, Found], Any]
 
 _NUMBERS = ("c_", "d_")
-_WRITTEN: dict[type[ast.AST], Any] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-    ast.MatMult: operator.matmul,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.USub: operator.neg,
-    ast.NotEq: operator.ne,
-}
 
 
 def rewrites_by_pattern(lines: str, *guards: Callable[..., Any], **names: tuple[Any, ...]) -> None:
@@ -331,11 +320,11 @@ class _Line:
         """Return the callee of a pattern, its arguments, and whether there may be more of them."""
         match node:
             case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]) if (
-                type(op) in _WRITTEN
+                operator_of(type(op)) is not None
             ):
-                return (_WRITTEN[type(op)],), [left, right], False
-            case ast.UnaryOp(op, operand) if type(op) in _WRITTEN:
-                return (_WRITTEN[type(op)],), [operand], False
+                return (operator_of(type(op)),), [left, right], False
+            case ast.UnaryOp(op, operand):
+                return (operator_of(type(op)),), [operand], False
             case ast.Subscript(value, index):
                 return (operator.getitem,), [value, index], False
             case ast.Call(function, args, []):

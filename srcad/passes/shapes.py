@@ -28,14 +28,13 @@ import numpy as np
 
 from srcad import runtime
 from srcad.ir.core import Arg, Call, Const, Value
+from srcad.ir.traits import operators
 from srcad.passes.algebra import is_certainly_array, is_real
 from srcad.passes.by_pattern import rewrites_by_pattern
 from srcad.passes.rewrites import number, rewrites
 from srcad.passes.rewriting import Rewriter, type_of
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.sizes import Extent, resolved
-
-_ELEMENTWISE = (operator.mul, operator.truediv, operator.add, operator.sub)
 
 
 def known_shape(arg: Arg) -> tuple[Extent, ...] | None:
@@ -62,7 +61,7 @@ def same_kind(a: Arg, b: Arg) -> bool:
 
 
 # ------------------------------------------------------------------------------- broadcasting
-@rewrites(*_ELEMENTWISE)
+@rewrites(*operators("sum", "difference", "product", "quotient"))
 def arithmetic_with_broadcast(r: Rewriter, op: Call) -> Arg | None:
     """Rewrite ``broadcast_to(s, shape) * a`` to ``s * a`` where ``a`` has that shape."""
     for k in (0, 1):

@@ -1,5 +1,6 @@
 """Arithmetic of two operands: Python's operators and the ufuncs that they stand for."""
 
+import ast
 import math
 import operator
 
@@ -8,24 +9,55 @@ import numpy as np
 from srcad.rules.conjugates import ORDER, may_be_complex
 from srcad.rules.declare import adjoint, derivative
 from srcad.rules.registry import is_known, static
-from srcad.rules.row import NO_PARTIAL, Result
+from srcad.rules.row import NO_PARTIAL, Result, Sign
 from srcad.runtime import logistic, sign, unbroadcast, zero_at_pole, zero_if_still
 
 
-@derivative(operator.add, np.add, entries="each", law="sum", nan="stays", samples=(-2, 2))
+@derivative(
+    operator.add,
+    np.add,
+    entries="each",
+    law="sum",
+    nan="stays",
+    sign=Sign("+", ast.Add, operator.iadd),
+    reduce=np.sum,
+    accumulate=np.cumsum,
+    rounds="exactly",
+    special=("__add__", "__radd__"),
+    samples=(-2, 2),
+)
 def add(a, b):
     return 1, 1
 
 
 @derivative(
-    operator.sub, np.subtract, entries="each", law="difference", nan="stays", samples=(-2, 2)
+    operator.sub,
+    np.subtract,
+    entries="each",
+    law="difference",
+    nan="stays",
+    sign=Sign("-", ast.Sub, operator.isub),
+    rounds="exactly",
+    special=("__sub__", "__rsub__"),
+    samples=(-2, 2),
 )
 def subtract(a, b):
     return 1, -1
 
 
 @derivative(
-    operator.mul, np.multiply, entries="each", law="product", nan="stays", safe=1.0, samples=(-2, 2)
+    operator.mul,
+    np.multiply,
+    entries="each",
+    law="product",
+    nan="stays",
+    sign=Sign("*", ast.Mult, operator.imul),
+    reduce=np.prod,
+    accumulate=np.cumprod,
+    rounds="exactly",
+    special=("__mul__", "__rmul__"),
+    safe=1.0,
+    samples=(-2, 2),
 )
 def multiply(a, b):
     return b, a
@@ -37,6 +69,9 @@ def multiply(a, b):
     entries="each",
     law="quotient",
     nan="stays",
+    sign=Sign("/", ast.Div, operator.itruediv),
+    rounds="exactly",
+    special=("__truediv__", "__rtruediv__"),
     safe=1.0,
     samples=(0.5, 2),
     kinks={(1, 0): (math.inf, -math.inf), (0, 0): (math.inf, math.nan)},
@@ -46,12 +81,28 @@ def divide(a, b, *, y):
     return 1 / b, -y / b
 
 
-@derivative(operator.neg, entries="each", law="negative", nan="stays", samples=(-2, 2))
+@derivative(
+    operator.neg,
+    entries="each",
+    law="negative",
+    nan="stays",
+    sign=Sign("-", ast.USub),
+    special=("__neg__",),
+    samples=(-2, 2),
+)
 def negative(a):
     return -1
 
 
-@derivative(operator.pos, entries="each", law="positive", nan="stays", samples=(-2, 2))
+@derivative(
+    operator.pos,
+    entries="each",
+    law="positive",
+    nan="stays",
+    sign=Sign("+", ast.UAdd),
+    special=("__pos__",),
+    samples=(-2, 2),
+)
 def positive(a):
     return 1
 
@@ -61,6 +112,7 @@ def positive(a):
     math.fabs,
     entries="each",
     nan="stays",
+    special=("__abs__",),
     samples=(-2, -0.2),
     kinks={0: 0, math.nan: math.nan},
 )
@@ -80,7 +132,8 @@ def is_small(a):
 
 
 @derivative(
-    operator.pow, np.power, np.float_power, entries="each", law="power", safe=1.0,
+    operator.pow, np.power, np.float_power, entries="each", law="power", rounds="by processor",
+    sign=Sign("**", ast.Pow, operator.ipow), special=("__pow__", "__rpow__"), safe=1.0,
     samples=lambda f, m, near, array: [
         f(near(0.4, 2, 4), near(0.4, 2, 3, 4)), f(near(0.4, 2, 3, 1), 1.7), f(m + 3, 3),
         f(m, 2), f(m + 3, -1), f(1.7, 2.3)],
@@ -110,7 +163,13 @@ def complex_power(a, b, y):
 
 
 @derivative(
-    operator.mod, entries="each", law="remainder", samples=(0.6, 0.9), kinks={(5, -3): (1, 2)}
+    operator.mod,
+    entries="each",
+    law="remainder",
+    sign=Sign("%", ast.Mod, operator.imod),
+    special=("__mod__", "__rmod__"),
+    samples=(0.6, 0.9),
+    kinks={(5, -3): (1, 2)},
 )
 def modulo(a, b):
     """At a multiple of the divisor: the slope from above, 1."""
@@ -121,6 +180,7 @@ def modulo(a, b):
     np.mod,
     entries="each",
     law="remainder",
+    sign=Sign("%", ast.Mod),
     samples=(0.6, 0.9),
     kinks={(1, 1): (1, -1), (5, -3): (1, 2)},
 )
@@ -136,7 +196,7 @@ def fmod(a, b, *, y):
 
 
 @adjoint(
-    divmod, np.divmod, result=Result(2),
+    divmod, np.divmod, result=Result(2), special=("__divmod__", "__rdivmod__"),
     samples=lambda f, near: [
         f(near(2.1, 2.9, 4), near(0.8, 0.95, 3, 1)), f(near(2.1, 2.9, 4), 0.8), f(7.3, -2.0)],
 )  # fmt: skip
@@ -156,6 +216,8 @@ def modf(y_bar, y, x):
 # ------------------------------------------------------------------------ the larger, the smaller
 @derivative(
     np.maximum,
+    reduce=np.max,
+    rounds="exactly",
     samples=(-2, 2),
     kinks={(1, 1): (0, 1), (math.nan, 1): (1, 0), (1, math.nan): (0, 1)},
 )
@@ -171,6 +233,8 @@ def maximum(a, b, *, y):
 
 @derivative(
     np.minimum,
+    reduce=np.min,
+    rounds="exactly",
     samples=(-2, 2),
     kinks={(1, 1): (1, 0), (math.nan, 1): (1, 0), (1, math.nan): (0, 1)},
 )
@@ -183,6 +247,8 @@ def minimum(a, b):
 
 @derivative(
     np.fmax,
+    reduce=np.nanmax,
+    rounds="exactly",
     nan="left out",
     samples=(-2, 2),
     kinks={(1, 1): (0, 1), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)},
@@ -197,6 +263,8 @@ def fmax(a, b):
 
 @derivative(
     np.fmin,
+    reduce=np.nanmin,
+    rounds="exactly",
     nan="left out",
     samples=(-2, 2),
     kinks={(1, 1): (1, 0), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)},
@@ -216,14 +284,20 @@ def hypot(a, b, *, y):
     return a / length, b / length
 
 
-@derivative(np.arctan2, safe=1.0, samples=(0.3, 2), kinks={(0, 0): (math.nan, math.nan)})
+@derivative(
+    np.arctan2,
+    rounds="by processor",
+    safe=1.0,
+    samples=(0.3, 2),
+    kinks={(0, 0): (math.nan, math.nan)},
+)
 def arctan2(a, b):
     """The square of the length would overflow above 1e154, and vanish below 1e-154."""
     length = np.hypot(a, b)
     return b / length / length, -(a / length / length)
 
 
-@derivative(np.copysign, samples=(-2, -0.1), kinks={(0, -1): (0, 0)})
+@derivative(np.copysign, rounds="exactly", samples=(-2, -0.1), kinks={(0, -1): (0, 0)})
 def copysign(a, b, *, y):
     return np.sign(a) * np.sign(y), None
 

@@ -121,8 +121,13 @@ def astype(y_bar, x, dtype, *, copy=True):
     return y_bar, None
 
 
-@linear(float, memory="shared", special="__float__", samples=lambda f, array: [f(array()), f(0.7)])
-@linear(np.float64, memory="shared", samples=lambda f, array: [f(array()), f(0.7)])
+@linear(
+    float,
+    np.float64,
+    memory="shared",
+    special=("__float__",),
+    samples=lambda f, array: [f(array()), f(0.7)],
+)
 @linear(np.float32, np.float16, np.longdouble, np.ndarray.item, memory="shared", samples=())
 def number(y_bar, x):
     """An array of one entry becomes a number."""
@@ -172,7 +177,7 @@ def as_rounded(y_bar, y, function, place, a, b=None):
     return y_bar, None, None, None
 
 
-@linear(complex, active=("real", "imag"), memory="shared", special="__complex__", samples=())
+@linear(complex, active=("real", "imag"), memory="shared", special=("__complex__",), samples=())
 def complex_number(y_bar, real, imag=0.0):
     """``real + 1j * imag``."""
     return y_bar, y_bar * -1j
@@ -192,7 +197,7 @@ def index(y_bar, y, a):
     return y_bar
 
 
-nondifferentiable(int, memory="shared", special="__int__")
+nondifferentiable(int, memory="shared", special=("__int__",))
 nondifferentiable(bool, np.bool_, memory="shared")
 nondifferentiable(np.int8, np.int16, np.int32, np.int64, memory="shared")
 nondifferentiable(np.uint8, np.uint16, np.uint32, np.uint64, memory="shared")

@@ -3,6 +3,7 @@
 Comparisons, roundings, counts and positions are constant between jumps: no derivative passes.
 """
 
+import ast
 import math
 import operator
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, linear, nondifferentiable
-from srcad.rules.row import NoPartial, Result
+from srcad.rules.row import NoPartial, Result, Sign
 from srcad.runtime import (
     error_of,
     sign,
@@ -24,41 +25,92 @@ from srcad.runtime import (
 BASES = NoPartial("np.logspace has a rule for one number as its base")
 
 # ------------------------------------------------------------------------ comparisons and logic
+LESS, LESS_EQUAL = Sign("<", ast.Lt), Sign("<=", ast.LtE)
+GREATER, GREATER_EQUAL = Sign(">", ast.Gt), Sign(">=", ast.GtE)
+EQUAL, NOT_EQUAL = Sign("==", ast.Eq), Sign("!=", ast.NotEq)
+AND = Sign("&", ast.BitAnd, operator.iand)
+OR = Sign("|", ast.BitOr, operator.ior)
+XOR = Sign("^", ast.BitXor, operator.ixor)
+LEFT = Sign("<<", ast.LShift, operator.ilshift)
+RIGHT = Sign(">>", ast.RShift, operator.irshift)
+INVERT = Sign("~", ast.Invert)
+
 nondifferentiable(
-    operator.lt, operator.le, operator.gt, operator.ge, entries="each", answers="order"
+    operator.lt, entries="each", answers="order", sign=LESS, special=("__lt__", "__gt__")
 )
-nondifferentiable(operator.eq, operator.ne, entries="each", answers="equality")
-nondifferentiable(operator.not_, operator.truth, operator.is_, operator.is_not, operator.contains)
-nondifferentiable(operator.and_, operator.or_, operator.xor, operator.invert, entries="each")
-nondifferentiable(operator.lshift, operator.rshift, entries="each")
-nondifferentiable(operator.inv, special="__invert__")
-nondifferentiable(np.less, np.less_equal, np.greater, np.greater_equal, answers="order")
-nondifferentiable(np.equal, np.not_equal, answers="equality")
-nondifferentiable(np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
-nondifferentiable(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert)
-nondifferentiable(np.left_shift, np.right_shift)
+nondifferentiable(
+    operator.le, entries="each", answers="order", sign=LESS_EQUAL, special=("__le__", "__ge__")
+)
+nondifferentiable(
+    operator.gt, entries="each", answers="order", sign=GREATER, special=("__gt__", "__lt__")
+)
+nondifferentiable(
+    operator.ge, entries="each", answers="order", sign=GREATER_EQUAL, special=("__ge__", "__le__")
+)
+nondifferentiable(
+    operator.eq, entries="each", answers="equality", sign=EQUAL, special=("__eq__", "__eq__")
+)
+nondifferentiable(
+    operator.ne, entries="each", answers="equality", sign=NOT_EQUAL, special=("__ne__", "__ne__")
+)
+nondifferentiable(operator.not_, sign=Sign("not", ast.Not))
+nondifferentiable(operator.is_, sign=Sign("is", ast.Is))
+nondifferentiable(operator.is_not, sign=Sign("is not", ast.IsNot))
+nondifferentiable(operator.truth, operator.contains)
+nondifferentiable(operator.and_, entries="each", sign=AND, special=("__and__", "__rand__"))
+nondifferentiable(operator.or_, entries="each", sign=OR, special=("__or__", "__ror__"))
+nondifferentiable(operator.xor, entries="each", sign=XOR, special=("__xor__", "__rxor__"))
+nondifferentiable(operator.invert, entries="each", sign=INVERT, special=("__invert__",))
+nondifferentiable(operator.lshift, entries="each", sign=LEFT, special=("__lshift__", "__rlshift__"))
+nondifferentiable(
+    operator.rshift, entries="each", sign=RIGHT, special=("__rshift__", "__rrshift__")
+)
+nondifferentiable(operator.inv, special=("__invert__",))
+nondifferentiable(np.less, answers="order", sign=LESS)
+nondifferentiable(np.less_equal, answers="order", sign=LESS_EQUAL)
+nondifferentiable(np.greater, answers="order", sign=GREATER)
+nondifferentiable(np.greater_equal, answers="order", sign=GREATER_EQUAL)
+nondifferentiable(np.equal, answers="equality", sign=EQUAL)
+nondifferentiable(np.not_equal, answers="equality", sign=NOT_EQUAL)
+nondifferentiable(np.logical_and, np.bitwise_and, sign=AND)
+nondifferentiable(np.logical_or, np.bitwise_or, sign=OR)
+nondifferentiable(np.logical_xor, np.bitwise_xor, sign=XOR)
+nondifferentiable(np.logical_not)
+nondifferentiable(np.invert, sign=INVERT)
+nondifferentiable(np.left_shift, sign=LEFT)
+nondifferentiable(np.right_shift, sign=RIGHT)
 nondifferentiable(np.isnan, np.isinf, np.isfinite, np.isposinf, np.isneginf, answers="nan")
 nondifferentiable(np.signbit)
 nondifferentiable(np.isclose, entries="each")
 nondifferentiable(np.allclose, np.array_equal, np.array_equiv, np.isin)
 nondifferentiable(np.any, np.all, np.isreal, np.iscomplex, np.isrealobj, np.iscomplexobj)
-nondifferentiable(np.isscalar, any, all, isinstance, issubclass, callable, hasattr, id, hash, type)
+nondifferentiable(any, all, iterates="some")
+nondifferentiable(np.isscalar, isinstance, issubclass, callable, hasattr, id, hash, type)
 
 # ------------------------------------------------------------------------ roundings
-nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, sign)
+nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, rounds="exactly")
+nondifferentiable(np.fix, sign)
 nondifferentiable(np.round, np.around, entries="each", order="keeps")
-nondifferentiable(operator.floordiv, np.floor_divide, entries="each", law="floor")
-nondifferentiable(round, special="__round__")
+nondifferentiable(
+    operator.floordiv,
+    np.floor_divide,
+    entries="each",
+    law="floor",
+    sign=Sign("//", ast.FloorDiv, operator.ifloordiv),
+    special=("__floordiv__", "__rfloordiv__"),
+)
+nondifferentiable(round, special=("__round__",))
 nondifferentiable(np.spacing)
-nondifferentiable(math.floor, special="__floor__")
-nondifferentiable(math.ceil, special="__ceil__")
-nondifferentiable(math.trunc, special="__trunc__")
+nondifferentiable(math.floor, special=("__floor__",))
+nondifferentiable(math.ceil, special=("__ceil__",))
+nondifferentiable(math.trunc, special=("__trunc__",))
 nondifferentiable(math.isnan, math.isinf, math.isfinite, answers="nan")
 nondifferentiable(math.isclose, math.gcd, math.lcm, math.comb, math.perm, math.factorial)
 nondifferentiable(math.isqrt)
 
 # ------------------------------------------------------------------------ counts and positions
-nondifferentiable(len, range, enumerate, np.shape, np.ndim, np.size)
+nondifferentiable(enumerate, iterates="as needed")
+nondifferentiable(len, range, np.shape, np.ndim, np.size)
 nondifferentiable(np.argmax, np.argmin, np.argsort, np.argpartition, np.nanargmax, np.nanargmin)
 nondifferentiable(np.count_nonzero, np.searchsorted, np.digitize, np.lexsort, np.ravel_multi_index)
 nondifferentiable(np.argwhere, np.flatnonzero, result=Result(any_lengths=True))
@@ -66,7 +118,8 @@ nondifferentiable(np.nonzero, result=Result(None, any_lengths=True))
 nondifferentiable(np.unravel_index, result=Result(None))
 nondifferentiable(np.linalg.matrix_rank)
 nondifferentiable(sorted_positions, unpacking_message, error_of, write_out)
-nondifferentiable(np.shares_memory, np.may_share_memory, str, repr, format, print)
+nondifferentiable(np.shares_memory, np.may_share_memory, str, repr, format)
+nondifferentiable(print, effect="prints")
 nondifferentiable(np.result_type, np.can_cast, np.promote_types, np.min_scalar_type)
 nondifferentiable(np.issubdtype, np.finfo, np.iinfo, operator.indexOf, operator.countOf)
 

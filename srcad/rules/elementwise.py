@@ -6,21 +6,31 @@ beside the row.  ``x * x`` rather than ``x**2`` where ``x`` may be a Python floa
 cancels (``1 - x * x`` near 1) or overflows (``x * x`` above 1e154), another one stands.
 """
 
+import ast
 import math
 
 import numpy as np
 
 from srcad.rules.conjugates import ORDER, PARTS, conj, may_be_complex
 from srcad.rules.declare import adjoint, derivative, linear
+from srcad.rules.row import Sign
 
 
 # ------------------------------------------------------------------------ powers
-@derivative(np.square, nan="stays", safe=1.0, samples=(-2, 2))
+@derivative(np.square, rounds="exactly", nan="stays", safe=1.0, samples=(-2, 2))
 def square(x):
     return 2 * x
 
 
-@derivative(np.sqrt, nan="stays", twin=math.sqrt, safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
+@derivative(
+    np.sqrt,
+    rounds="exactly",
+    nan="stays",
+    twin=math.sqrt,
+    safe=1.0,
+    samples=(0.2, 3),
+    kinks={0: math.inf},
+)
 def sqrt(x, *, y):
     return 0.5 / y
 
@@ -30,7 +40,7 @@ def cbrt(x, *, y):
     return 1 / (3 * y**2)
 
 
-@derivative(np.reciprocal, safe=1.0, samples=(0.3, 2))
+@derivative(np.reciprocal, rounds="exactly", safe=1.0, samples=(0.3, 2))
 def reciprocal(x, *, y):
     return -(y**2)
 
@@ -174,7 +184,7 @@ def arctanh(x):
 
 
 # ------------------------------------------------------------------------ magnitude and parts
-@derivative(np.absolute, np.fabs, nan="stays", samples=(-2, -0.1), kinks={0: 0})
+@derivative(np.absolute, np.fabs, rounds="exactly", nan="stays", samples=(-2, -0.1), kinks={0: 0})
 def absolute(x, *, y):
     """For complex numbers ``d|x| = Re(conj(x) / |x| * dx)``."""
     if may_be_complex(x):
@@ -182,12 +192,21 @@ def absolute(x, *, y):
     return np.sign(x)
 
 
-@derivative(np.positive, law="positive", samples=(-2, 2))
+@derivative(
+    np.positive, rounds="exactly", law="positive", sign=Sign("+", ast.UAdd), samples=(-2, 2)
+)
 def positive(x):
     return 1
 
 
-@derivative(np.negative, law="negative", nan="stays", samples=(-2, 2))
+@derivative(
+    np.negative,
+    rounds="exactly",
+    law="negative",
+    nan="stays",
+    sign=Sign("-", ast.USub),
+    samples=(-2, 2),
+)
 def negative(x):
     return -1
 
@@ -218,7 +237,7 @@ def angle(z, deg=False):
     return -1j / z * (180 / math.pi) if deg else -1j / z
 
 
-@adjoint(np.sign, steps=True, samples=())
+@adjoint(np.sign, rounds="exactly", steps=True, samples=())
 def sign(y_bar, y, x):
     """``x / |x|``: only what turns `x` changes it.  Of real numbers constant between jumps."""
     size = np.abs(x)

@@ -4,6 +4,7 @@ Leading axes of `matmul` broadcast; `unbroadcast` sums over them again where the
 differ.  A cotangent meets the conjugates of the other operands.
 """
 
+import ast
 import operator
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from srcad.rules.conjugates import conj
 from srcad.rules.declare import adjoint, bilinear
 from srcad.rules.registry import is_known, static
+from srcad.rules.row import Sign
 from srcad.rules.shape import ones, span
 from srcad.runtime import unbroadcast
 
@@ -24,6 +26,7 @@ def first(count):
 # ------------------------------------------------------------------------ matrices
 @bilinear(
     operator.matmul, np.matmul, np.linalg.matmul, entries="contracted", order="stacks",
+    sign=Sign("@", ast.MatMult, operator.imatmul), special=("__matmul__", "__rmatmul__"),
     samples=lambda f, v, w, m, t, array: [
         f(v, array(4)), f(m, v), f(w, m), f(m, array(4, 2)), f(t, v), f(w, t), f(t, array(4, 2)),
         f(array(5, 3), t), f(t, array(2, 4, 5)), f(t, array(1, 4, 5)), f(array(1, 4), array(4, 1)),

@@ -251,6 +251,7 @@ def ptp(y_bar, y, a, axis=None, *, keepdims=False):
 
 @adjoint(
     builtins.max,
+    iterates="all",
     memory="shared",
     samples=lambda f, v: [f(0.3, 0.2), f(0.3, 0.2, 0.7), f([0.3, 0.7, 0.1]), f(v)],
     kinks={(0, 0): (1, 0), (0, math.nan): (1, 0), (math.nan, 0): (1, 0)},
@@ -265,6 +266,7 @@ def larger(y_bar, y, *args):
 
 @adjoint(
     builtins.min,
+    iterates="all",
     memory="shared",
     samples=lambda f: [f(0.3, 0.2), f((0.3, 0.7, 0.1)), f(0.3, 0.2, 0.7)],
     kinks={(0, 0): (1, 0)},

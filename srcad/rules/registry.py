@@ -6,6 +6,7 @@ imported with this package, those for other libraries when one of their function
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 import types
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from srcad.errors import RuleError
-from srcad.rules.row import Memory, Result, Rule
+from srcad.rules.row import Effect, Memory, Result, Rule
 from srcad.startup.identifiers import label, module_of, printable, ufunc_of
 from srcad.startup.locks import importing, lock
 from srcad.startup.records import replace
@@ -29,26 +30,22 @@ PACKAGE = __name__.partition(".")[0]
 _PACKAGE = __name__.rpartition(".")[0]
 _table: dict[Any, Rule] = {}
 _facts: dict[Any, Rule] = {}  # rows of functions without a rule
+# Columns about the function, which a rule of the user's for it does not change.
+_OF_FUNCTION = (
+    "memory", "order", "entries", "law", "answers", "nan", "selects", "of_real", "sign", "special",
+    "reduce", "accumulate", "rounds", "effect", "iterates", "iterated",
+)  # fmt: skip
 _NOTHING_KNOWN = Rule(None, "")
 _ONE_RESULT = Result()
-# Columns that tell facts about the function, which another formula for it does not change.
-_OF_FUNCTION = (
-    "memory",
-    "order",
-    "entries",
-    "law",
-    "answers",
-    "nan",
-    "selects",
-    "of_real",
-    "special",
-)
+_operators: dict[Any, Rule] = {}  # rows of Python's operators
+_by_sign: dict[Any, Any] = {}  # such a function, by its sign, class of nodes and form in place
 _static: set[Callable[..., Any]] = set()
 _lock = lock(4)
 _version = 0
 _receivers: dict[type, Any] = {}  # the object with rules for its methods, by its class
 _names: dict[int, str] = {}  # and how users write it
 _files: dict[str, str] = {}  # files of rules that have not been imported, and their libraries
+_packages: set[str] = set()  # to which these belong
 _needing: dict[Any, str] = {}  # functions of other libraries whose rules are in such a file
 
 
@@ -58,10 +55,18 @@ def lookup(target: Any) -> Rule | None:
         found = _table.get(target)
     except TypeError:
         return None
-    if found is None and _files:
+    if found is None and _files and _may_be_in_file(target):
         _read_files(target)
         found = _table.get(target)
     return found
+
+
+def _may_be_in_file(target: Any) -> bool:
+    """Return True if a file of rules that has not been imported may have one for a callable."""
+    if isinstance(target, np.ufunc) or target in _needing:
+        return True  # a ufunc does not name its module
+    own = module_of(target).partition(".")[0]
+    return own in _packages
 
 
 def declared_result(target: Any) -> Result:
@@ -103,6 +108,45 @@ def row_of(target: Any) -> Rule:
         return _facts.get(target, _NOTHING_KNOWN)
     except TypeError:
         return _NOTHING_KNOWN
+
+
+def row_of_operator(target: Any) -> Rule | None:
+    """Return the row of one of Python's operators, as `operator.add`; None for other callables."""
+    try:
+        return _operators.get(target)
+    except TypeError:
+        return None
+
+
+def operator_of(sign: Any) -> Any:
+    """Return the function of `operator` for a sign, as `operator.add` for ``+``; or None.
+
+    The sign is its text between two operands, the class of its nodes in syntax trees, or the
+    function of its form in place, `operator.iadd`.
+    """
+    try:
+        return _by_sign.get(sign)
+    except TypeError:
+        return None
+
+
+def is_in_place(target: Any) -> bool:
+    """Return True if a function is that of ``+=`` or the like, as `operator.iadd`."""
+    return isinstance(target, types.BuiltinFunctionType) and target in _by_sign
+
+
+def operators() -> tuple[Rule, ...]:
+    """Return the rows of Python's operators."""
+    return tuple(_operators.values())
+
+
+def effect_of(target: Any) -> Effect:
+    """Return what a call does besides its result; functions of other libraries have no effects."""
+    try:
+        row = _facts.get(target) or _table.get(target)
+    except TypeError:
+        return ""
+    return "" if row is None else row.effect
 
 
 def memory_of(target: Any) -> Memory:
@@ -168,6 +212,7 @@ def add_file(library: str, file: str | None = None, *, needed_by: tuple[Any, ...
     """
     _needing.update(dict.fromkeys(needed_by, library))
     _files[file or f"{_PACKAGE}.{library}"] = library
+    _packages.add(library.partition(".")[0])
 
 
 def library_for(target: Any) -> str | None:
@@ -219,11 +264,23 @@ def add(rule: Rule, override: bool) -> None:
             help="pass override=True to replace it",
         )
     if known is not None and not rule.shipped:
-        rule = replace(rule, **{name: getattr(known, name) for name in _OF_FUNCTION})
+        kept: dict[str, Any] = {name: getattr(known, name) for name in _OF_FUNCTION}
+        rule = replace(rule, **kept)
     with _lock:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1
         _table[rule.target] = rule
+        if (rule.sign or rule.special) and module_of(rule.target) == "_operator":
+            _add_operator(rule)
+
+
+def _add_operator(row: Rule) -> None:
+    _operators[row.target] = row
+    sign = row.sign
+    if sign is None:
+        return
+    keys = (sign.node, sign.in_place, None if issubclass(sign.node, ast.unaryop) else sign.text)
+    _by_sign.update({key: row.target for key in keys if key is not None})
 
 
 def add_facts(row: Rule) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import types
 from collections.abc import Callable, Mapping
@@ -42,6 +43,19 @@ Nan = Literal["", "stays", "left out"]
 Order = Literal[
     "", "C", "stacks", "follows", "keeps", "other", "shows", "part", "turned", "reshaped"
 ]  # fmt: skip
+# What a call does besides its result: it sets or deletes an attribute of an object, keeps its last
+# argument in a container or removes an item there, takes the next value of an iterator, reads what
+# comes from outside, makes an object unlike all others, or prints.
+Effect = Literal[
+    "", "sets", "deletes", "keeps", "removes", "advances", "reads", "makes", "prints"
+]  # fmt: skip
+# How a function goes through arguments: before it returns, and does nothing else meanwhile or does
+# (it calls a function, or may stop early); or later, as its result is asked for values.
+Iterates = Literal["", "at once", "all", "some", "as needed"]
+# How the last bit of a result depends on where the operands lie: not at all, as each entry is
+# rounded correctly; or also on the processor, as other loops run along an axis than for pairs of
+# arrays.
+Rounds = Literal["", "exactly", "by processor"]
 # Points where a derivative is agreed on, with the derivatives there; or a function that gives pairs
 # of a noted call and the gradient of its first argument.
 Kinks = Mapping[Any, Any] | Callable[..., Any] | None
@@ -55,6 +69,15 @@ Memory = (
     Literal["fresh", "view", "read-only view", "view or copy", "argument", "shared"]
     | Mapping[str, tuple[Any, ...]]
 )
+
+
+@dataclass(frozen=True)
+class Sign:
+    """How Python writes one of its operators, as ``a + b``."""
+
+    text: str  # between or before the operands
+    node: type[ast.AST]  # in the syntax tree
+    in_place: Callable[..., Any] | None = None  # the function for ``a += b``
 
 
 @dataclass(frozen=True)
@@ -180,7 +203,14 @@ class Columns(TypedDict, total=False):
     nan: Nan
     selects: str
     of_real: Literal["", "zero"]
-    special: str
+    sign: Sign | None
+    special: tuple[str, ...]
+    reduce: Callable[..., Any] | None
+    accumulate: Callable[..., Any] | None
+    rounds: Rounds
+    effect: Effect
+    iterates: Iterates
+    iterated: tuple[int, int | None]
     steps: bool
     primal: Callable[..., Any] | None
     result: Result | None
@@ -238,9 +268,20 @@ class Rule:
         places alone do, as for `np.triu`.
     of_real : str
         ``zero`` for what is zero, or a step, of real numbers.
-    special : str
-        The method that a builtin calls of an object of a user's class, as `math.floor` does with
-        ``__floor__``.  For functions of `operator` it follows from their name.
+    sign : Sign or None
+        The operator that computes the same, at least of flags; a call of the function of `operator`
+        is written so.
+    special : tuple of str
+        The methods by which classes define what the function of `operator` or the builtin does with
+        their objects: of the first operand, and of the second one where there are two.
+    reduce, accumulate : callable or None
+        The functions that do what the methods of this ufunc do.
+    rounds : str
+        How the last bit of the result depends on memory and processor, see above.
+    effect : str
+        What a call does besides its result, see above.
+    iterates, iterated : str, tuple of int
+        How the function goes through arguments, see above; and the slice of the positional ones.
     steps : bool
         Whether it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
@@ -279,7 +320,14 @@ class Rule:
     nan: Nan = ""
     selects: str = ""
     of_real: Literal["", "zero"] = ""
-    special: str = ""
+    sign: Sign | None = None
+    special: tuple[str, ...] = ()
+    reduce: Callable[..., Any] | None = None
+    accumulate: Callable[..., Any] | None = None
+    rounds: Rounds = ""
+    effect: Effect = ""
+    iterates: Iterates = ""
+    iterated: tuple[int, int | None] = (0, 1)
     steps: bool = False
     primal: Callable[..., Any] | None = None
     saves_for: Any = None

@@ -4,6 +4,7 @@ Most share the row of their NumPy twins, in `elementwise`.  Those that stand her
 need another text: of a float ``y * y`` may be inf where ``y**2`` raises.
 """
 
+import ast
 import builtins
 import math
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from srcad.rules.conjugates import conj
 from srcad.rules.declare import adjoint, derivative, linear
-from srcad.rules.row import NO_PARTIAL
+from srcad.rules.row import NO_PARTIAL, Sign
 from srcad.runtime import sign
 
 
@@ -61,7 +62,13 @@ def erfc(x):
 
 
 # ------------------------------------------------------------------------ two arguments
-@derivative(math.pow, safe=1.0, samples=(0.4, 2), kinks={(0, 0): (0, 0)})
+@derivative(
+    math.pow,
+    sign=Sign("**", ast.Pow),
+    safe=1.0,
+    samples=(0.4, 2),
+    kinks={(0, 0): (0, 0)},
+)
 def power(a, b, *, y):
     """As `operator.pow`: ``x**0`` has the slope 0, and ``0**b`` the slope 0 for b >= 0."""
     log_a = float(np.log(a + ((a == 0) & (b >= 0))))
@@ -108,7 +115,7 @@ def dist(y_bar, y, p, q):
 
 
 @linear(
-    builtins.sum, memory="shared", active=("iterable", "start"),
+    builtins.sum, memory="shared", iterates="all", active=("iterable", "start"),
     samples=lambda f, v, m, array: [
         f([0.1, 0.2, 0.3], 0.4), f([v, array(4)]), f([0.1, 0.2]), f(m)],
 )  # fmt: skip
@@ -117,13 +124,14 @@ def total(y_bar, iterable, start=0):
     return [y_bar for _ in iterable], y_bar
 
 
-@linear(math.fsum, samples=lambda f: [f([0.1, 0.2, 0.3])])
+@linear(math.fsum, iterates="at once", samples=lambda f: [f([0.1, 0.2, 0.3])])
 def fsum(y_bar, seq):
     return [y_bar for _ in seq]
 
 
 @adjoint(
     math.prod,
+    iterates="at once",
     active=("iterable", "start"),
     samples=lambda f: [f([0.5, 0.0, 2.0], start=1.5), f((0.5, 2.0))],
 )

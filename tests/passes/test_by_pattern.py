@@ -121,7 +121,7 @@ def test_first_matching_pattern_applies():
         ("g(a_) -> a_", "no operation"),
         ("f(g(a_)) -> a_", "no operation"),
         ("a_ -> a_", "no operation"),
-        ("a_ // b_ -> a_", "no operation"),
+        ("a_ in b_ -> a_", "no operation"),
     ],
 )
 def test_malformed_pattern_line_rejected(line, complaint):

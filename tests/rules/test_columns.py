@@ -13,7 +13,7 @@ import pytest
 
 from srcad.frontend.store.memory_effects import keeps_c_order
 from srcad.ir.library_operations import is_elementwise
-from srcad.rules.registry import row_of
+from srcad.rules.registry import effect_of, row_of, rows
 from srcad.startup.identifiers import module_of
 from tests.marks import some
 from tests.modes.test_jvp import SAMPLES
@@ -200,3 +200,142 @@ def test_loops_over_stacks_go_in_the_order_of_memory():
     assert not (a @ a).flags.c_contiguous
     assert not np.linalg.inv(a + np.eye(4)).flags.c_contiguous
     assert not np.dot(2.0, np.ones((2, 3, 4)).T).flags.c_contiguous
+
+
+# ------------------------------------------------------------------------ what a call does besides
+class Attributes:
+    """An object with one attribute."""
+
+    def __init__(self) -> None:
+        self.name = 1
+
+
+# Calls with objects that tell afterwards whether something has changed.
+EFFECTS: dict[str, list[tuple[Any, Any, tuple[Any, ...]]]] = {
+    "sets": [(setattr, Attributes, ("name", 2))],
+    "deletes": [(delattr, Attributes, ("name",))],
+    "keeps": [(operator.setitem, lambda: [1], (0, 2)), (list.append, list, (2,))],
+    "removes": [(operator.delitem, lambda: [1], (0,))],
+    "advances": [(next, lambda: iter([1, 2]), ())],
+    "": [
+        (operator.getitem, lambda: [1], (0,)), (getattr, Attributes, ("name",)),
+        (hasattr, Attributes, ("name",)), (len, lambda: [1], ()), (sorted, lambda: [2, 1], ()),
+    ],
+}  # fmt: skip
+
+
+def contents(given: Any) -> list[Any]:
+    """Return the attributes or the items of an object."""
+    return [*vars(given).items()] if isinstance(given, Attributes) else [*given]
+
+
+@pytest.mark.parametrize(
+    ("word", "f", "make", "args"),
+    [(word, *call) for word, calls in EFFECTS.items() for call in calls],
+    ids=lambda part: getattr(part, "__name__", str(part)),
+)
+def test_call_changes_its_first_argument_where_a_row_says_so(word, f, make, args):
+    given = make()
+
+    f(given, *args)
+
+    after = contents(given)
+    assert effect_of(f) == word
+    assert (after != contents(make())) == (word != "")
+    if word in ("sets", "keeps"):
+        held = dict(after).values() if word == "sets" else after
+        assert args[-1] in held
+
+
+@pytest.mark.parametrize("f", [iter, object], ids=lambda f: f.__name__)
+def test_two_equal_calls_make_two_objects_where_a_row_says_so(f):
+    args = ([1],) if f is iter else ()
+
+    assert effect_of(f) == "makes"
+    assert f(*args) is not f(*args)
+
+
+# ------------------------------------------------------------------------ iteration
+BEFORE: dict[Any, tuple[Any, ...]] = {
+    map: (abs,), filter: (bool,), itertools.takewhile: (bool,), itertools.dropwhile: (bool,),
+    itertools.filterfalse: (bool,), itertools.starmap: (max,), functools.reduce: (operator.add,),
+}  # fmt: skip
+BEHIND: dict[Any, tuple[Any, ...]] = {
+    itertools.islice: (1,), itertools.combinations: (2,), itertools.permutations: (2,)
+}  # fmt: skip
+# What goes through an argument without a row: no program with a derivative needs it.
+WITHOUT_ROW = {
+    itertools.compress, itertools.count, itertools.repeat, itertools.combinations_with_replacement,
+    itertools.tee, getattr(itertools, "batched", None),
+}  # fmt: skip
+ITERATING = [
+    f for f in vars(itertools).values()
+    if getattr(f, "__module__", "") == "itertools" and f.__name__[0] != "_"
+]  # fmt: skip
+ITERATING += [any, all, enumerate, filter, frozenset, functools.reduce, list, map, math.fsum]
+ITERATING += [math.prod, max, min, set, sorted, sum, tuple, zip]
+
+
+@pytest.mark.parametrize("f", ITERATING, ids=lambda f: f.__name__)
+def test_function_goes_through_arguments_as_its_row_says(f):
+    row = row_of(f)
+    if f in WITHOUT_ROW:
+        assert row.iterates == ""
+        return
+    asked = []
+
+    def values(name):
+        for k in range(3):
+            asked.append((name, k))
+            yield (k, k) if f is itertools.starmap else k + 1
+
+    start, stop = row.iterated
+    count = 2 if stop is None else stop - start
+    f(*BEFORE.get(f, ()), *(values(name) for name in range(count)), *BEHIND.get(f, ()))
+
+    assert start == len(BEFORE.get(f, ()))
+    if row.iterates == "as needed":
+        assert asked == []
+    if row.iterates in ("all", "at once"):
+        assert asked == [(0, 0), (0, 1), (0, 2)]
+    assert row.iterates
+
+
+# ------------------------------------------------------------------------ rounding
+EXACT = [row.target for row in rows() if row.rounds == "exactly"]
+EXACT = [f for f in EXACT if isinstance(f, np.ufunc)]
+
+
+@pytest.mark.parametrize("f", EXACT, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+def test_results_are_the_same_wherever_operands_lie_where_a_row_says_so(f, dtype):
+    given = np.random.default_rng(5).uniform(0.1, 4, (f.nin, 997)).astype(dtype)
+    one_by_one = [f(*column) for column in given.T]
+    with_gaps = [np.repeat(row, 3)[::3] for row in given]
+    written = np.concatenate([given[0], np.zeros(3, dtype)])[: given.shape[1]]
+    f(*given, out=written)
+
+    assert np.array_equal(f(*given), one_by_one)
+    assert np.array_equal(f(*with_gaps), one_by_one)
+    assert np.array_equal(written, one_by_one)
+
+
+# ------------------------------------------------------------------------ methods of ufuncs
+METHODS = [
+    (row.target, name, function)
+    for row in rows() if isinstance(row.target, np.ufunc)
+    for name, function in (("reduce", row.reduce), ("accumulate", row.accumulate)) if function
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ufunc", "name", "function"), METHODS, ids=lambda part: getattr(part, "__name__", str(part))
+)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_method_of_ufunc_does_what_the_function_of_its_row_does(ufunc, name, function, axis):
+    given = np.random.default_rng(3).uniform(0.1, 4, (3, 4))
+    with_nan = np.where(given > 3, np.nan, given)
+
+    for array in (given, with_nan):
+        found = getattr(ufunc, name)(array, axis=axis)
+        np.testing.assert_array_equal(function(array, axis=axis), found)

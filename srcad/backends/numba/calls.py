@@ -783,7 +783,7 @@ def _constant(low: Any, arg: Arg) -> Any:
 Table = dict[Any, Callable[[Any, Call], Rep]]
 
 
-def _simple(lowering: elementwise.Lowering) -> Callable[[Any, Call], Rep]:
+def simple(lowering: elementwise.Lowering) -> Callable[[Any, Call], Rep]:
     def lowered(low: Any, op: Call) -> Rep:
         if op.kwargs:
             name = getattr(op.target, "__name__", "a call")
@@ -865,7 +865,7 @@ def einsum(low: Any, op: Call) -> Rep:
 
 def table() -> Table:
     """Return the lowering of each callee that the backend covers."""
-    found: Table = {t: _simple(f) for t, f in elementwise.table().items()}
+    found: Table = {t: simple(f) for t, f in elementwise.table().items()}
     for target, (lowering, names) in reductions.OPTIONS.items():
         pairs = lowering in (
             reductions.matrix_product,

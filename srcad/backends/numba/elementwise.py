@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import operator
 from collections.abc import Callable
@@ -26,25 +27,13 @@ from srcad.backends.numba.representations import (
 )
 from srcad.ir import primitives
 from srcad.ir.core import Call
+from srcad.ir.library_operations import is_elementwise
+from srcad.ir.memory import module_of
+from srcad.rules.registry import row_of
 from srcad.types.numeric import DType, Numeric
 
 Lowering = Callable[[Builder, Call, list[Rep]], Rep]
 
-ARITHMETIC = {
-    operator.add: "+", np.add: "+", operator.sub: "-", np.subtract: "-",
-    operator.mul: "*", np.multiply: "*",
-}  # fmt: skip
-DIVISION = {operator.truediv, np.divide, np.true_divide}
-COMPARISON = {
-    operator.lt: "<", np.less: "<", operator.le: "<=", np.less_equal: "<=",
-    operator.gt: ">", np.greater: ">", operator.ge: ">=", np.greater_equal: ">=",
-    operator.eq: "==", np.equal: "==", operator.ne: "!=", np.not_equal: "!=",
-}  # fmt: skip
-LOGICAL = {
-    operator.and_: "&", np.bitwise_and: "&", np.logical_and: "&",
-    operator.or_: "|", np.bitwise_or: "|", np.logical_or: "|",
-    operator.xor: "^", np.bitwise_xor: "^", np.logical_xor: "^",
-}  # fmt: skip
 # Functions of floats, by the name that compiled code calls them by.
 FUNCTIONS: dict[Any, str] = {
     np.exp: "exp", math.exp: "exp", np.expm1: "expm1", math.expm1: "expm1",
@@ -67,14 +56,17 @@ PAIRS: dict[Any, str] = {
     np.hypot: "math.hypot", math.hypot: "math.hypot", np.copysign: "math.copysign",
     math.copysign: "math.copysign",
 }  # fmt: skip
-TESTS = {
-    np.isnan: "np.isnan", math.isnan: "np.isnan", np.isinf: "np.isinf", math.isinf: "np.isinf",
-    np.isfinite: "np.isfinite", math.isfinite: "np.isfinite",
-}  # fmt: skip
 _OWN_DOMAIN = frozenset({"tanh", "erf", "math.atan", "math.asinh", "math.atan2", "math.hypot",
                          "math.copysign", "sign"})  # fmt: skip
 # One number at a time, the library's functions take less time than those that vectorise.
 _SCALAR_FORMS = {"sin": "math.sin", "cos": "math.cos", "tan": "math.tan", "power": "math.pow"}
+
+
+def symbol_of(op: Call) -> str:
+    """Return the text of the operator that a call computes."""
+    sign = row_of(op.target).sign
+    assert sign is not None
+    return sign.text
 
 
 def dtype_of(rep: Rep) -> DType:
@@ -159,7 +151,7 @@ def _made(
 # ------------------------------------------------------------------------------ arithmetic
 def arithmetic(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower ``a + b``, ``a - b``, ``a * b``."""
-    return arithmetic_of(b, ARITHMETIC[op.target], reps, op)
+    return arithmetic_of(b, symbol_of(op), reps, op)
 
 
 def arithmetic_of(b: Builder, symbol: str, reps: list[Rep], op: Call) -> Rep:
@@ -249,7 +241,7 @@ def _nonzero(b: Builder, divisor: Rep) -> None:
 
 def whole_division(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower ``a // b`` and ``a % b``."""
-    symbol = "//" if op.target in (operator.floordiv, np.floor_divide) else "%"
+    symbol = symbol_of(op)
     dtype = result_dtype(op, reps)
     if dtype not in (INT64, FLOAT64):
         raise NotCovered(f"{symbol} of {dtype}", op.where)
@@ -418,13 +410,12 @@ def python_extreme(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 def question(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower ``np.isnan(a)`` and similar."""
     (a,) = reps
+    name = f"np.{op.target.__name__}"
     work = dtype_of(a) if dtype_of(a).kind == "f" else FLOAT64
     return (
-        _made(b, op, TESTS[op.target], reps, BOOL, inner=work)
+        _made(b, op, name, reps, BOOL, inner=work)
         if work == FLOAT64
-        else (
-            b.elementwise(lambda e: Apply(TESTS[op.target], tuple(e)), reps, BOOL, op.result.hint)
-        )
+        else (b.elementwise(lambda e: Apply(name, tuple(e)), reps, BOOL, op.result.hint))
     )
 
 
@@ -432,7 +423,7 @@ def comparison(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower ``a < b`` and similar."""
     if any(isinstance(r, Known | Parts) for r in reps):
         raise NotCovered("a comparison of structures", op.where)
-    symbol = COMPARISON[op.target]
+    symbol = symbol_of(op)
     left, right = reps
     for one, other in ((left, right), (right, left)):
         is_zero = isinstance(other, Number) and other.constant == 0
@@ -459,7 +450,7 @@ def logical(b: Builder, op: Call, reps: list[Rep]) -> Rep:
 
     def make(exprs: list[Expr]) -> Expr:
         args = tuple(converted(e, dtype_of(r), BOOL) for r, e in zip(reps, exprs, strict=True))
-        return Apply(LOGICAL[op.target], args)
+        return Apply(symbol_of(op), args)
 
     return b.elementwise(make, reps, BOOL, op.result.hint)
 
@@ -540,25 +531,34 @@ def conversion(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     return b.assign(converted(x.expr, x.dtype, to), to, op.result.hint, may_be_python=python)
 
 
+# The lowerings of operators, and of functions that compute the same.
+_OPERATORS: dict[type[ast.AST], Lowering] = {
+    ast.Add: arithmetic, ast.Sub: arithmetic, ast.Mult: arithmetic, ast.Div: division,
+    ast.FloorDiv: whole_division, ast.Mod: whole_division, ast.Pow: power, ast.USub: negative,
+    ast.UAdd: positive, ast.BitAnd: logical, ast.BitOr: logical, ast.BitXor: logical,
+}  # fmt: skip
+
+
+def lowering_by_row(target: Any) -> Lowering | None:
+    """Return the lowering of an operator, comparison or test, as the row of the callee tells."""
+    row = row_of(target)
+    if row.answers == "nan":
+        return question if is_elementwise(target) or module_of(target) == "math" else None
+    if row.sign is None:
+        return None
+    return comparison if row.answers else _OPERATORS.get(row.sign.node)
+
+
 def table() -> dict[Any, Lowering]:
-    """Return the lowerings of elementwise calls."""
+    """Return the lowerings of elementwise calls that no row tells."""
     found: dict[Any, Lowering] = {}
     for targets, lowering in (
-        (ARITHMETIC, arithmetic),
-        (DIVISION, division),
-        ((operator.floordiv, np.floor_divide, operator.mod, np.mod, np.remainder), whole_division),
-        ((operator.neg, np.negative), negative),
-        ((operator.pos, np.positive), positive),
         ((np.square,), squared),
         ((np.reciprocal,), reciprocal),
         ((operator.abs, abs, np.abs, np.fabs, math.fabs), absolute),
-        ((operator.pow, pow, np.power, np.float_power, math.pow), power),
         (FUNCTIONS, function),
         (PAIRS, pair),
         ((max, min), python_extreme),
-        (TESTS, question),
-        (COMPARISON, comparison),
-        (LOGICAL, logical),
         ((primitives.not_, operator.not_, np.logical_not, operator.invert, np.invert), negation),
         ((np.where,), where),
         ((runtime.zero_at_pole, runtime.zero_if_still), zero_unless),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -12,7 +12,8 @@ import numpy as np
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba import layouts, linear
 from srcad.backends.numba.builder import Builder, converted, covered_dtype, zero_of
-from srcad.backends.numba.calls import raised, table
+from srcad.backends.numba.calls import raised, simple, table
+from srcad.backends.numba.elementwise import lowering_by_row
 from srcad.backends.numba.fusion import rename
 from srcad.backends.numba.loops import (
     ONE,
@@ -71,15 +72,29 @@ from srcad.ir.core import (
 )
 from srcad.ir.text import target_name
 from srcad.ir.traits import is_known_part
+from srcad.rules.registry import row_of_operator
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric, array_type
 from srcad.types.sizes import Extent, at_least, constant_extent, fresh_extent, settled
 from srcad.types.structures import OPAQUE, Fixed, ListOf, TupleOf, Type
 
-_COMPARISONS = frozenset(
-    {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, primitives.not_}
-)
 _TABLE = {**table(), **layouts.table(), **linear.table()}
+
+
+def _lowering_of(target: Any) -> Callable[[Any, Call], Rep] | None:
+    """Return the lowering of a callee; None if the backend does not cover it."""
+    try:
+        found = _TABLE.get(target)
+    except TypeError:
+        return None
+    by_row = lowering_by_row(target) if found is None else None
+    return found if by_row is None else simple(by_row)
+
+
+def _is_comparison(target: Any) -> bool:
+    """Return True for one of Python's comparisons."""
+    row = row_of_operator(target)
+    return row is not None and row.answers != ""
 
 
 class _Promoted(Exception):  # noqa: N818 - the loop is lowered again
@@ -275,7 +290,7 @@ class Lowering:
         match op:
             case Call():
                 self.env[op.result] = self.call(op)
-                if op.target in _COMPARISONS:
+                if op.target is primitives.not_ or _is_comparison(op.target):
                     self.made[op.result] = op
             case Try():
                 raise NotCovered("a try statement", op.where)
@@ -286,10 +301,7 @@ class Lowering:
 
     def call(self, op: Call) -> Rep:
         """Lower a call."""
-        try:
-            lowering = _TABLE.get(op.target)
-        except TypeError:
-            lowering = None
+        lowering = _lowering_of(op.target)
         if op.target is primitives.raise_:
             return raised(self, op)
         if op.effect and lowering is None:

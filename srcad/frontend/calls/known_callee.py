@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import operator
 import types
 from contextlib import suppress
@@ -44,7 +43,7 @@ from srcad.frontend.functions.callees import (
 )
 from srcad.frontend.functions.inlining import TRUSTED_PREFIX, callee_of, inline
 from srcad.frontend.functions.opaque_calls import (
-    MOVING,
+    acts_anew,
     call_method_of,
     changes_outside,
     looks_into_callers,
@@ -82,7 +81,7 @@ from srcad.frontend.store.parameter_names import by_name
 from srcad.frontend.store.structures import is_deque
 from srcad.ir.core import Atom, Const, Value
 from srcad.rules import registry
-from srcad.rules.registry import lookup
+from srcad.rules.registry import lookup, row_of
 from srcad.rules.row import Rule
 from srcad.startup.identifiers import class_label, label, module_of
 from srcad.types.numeric import Numeric
@@ -170,7 +169,7 @@ def opaque_call(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) ->
     record_opaque_effects(state, function, (*args, *kwargs.values()))
     module = module_of(function).partition(".")[0]
     pure = module in ("numpy", "math", "cmath", "_operator", "builtins") and not is_random(function)
-    pure = pure and not (is_hashable(function) and function in MOVING)
+    pure = pure and not acts_anew(function)
     applied = _callee_as_operand(state, callee)
     if applied is not None:
         return state.box(state.apply(applied, *args, kwargs=kwargs, effect=True))
@@ -252,7 +251,6 @@ def type_of_several(
 
 # Arguments that NumPy and Python turn into something else before they use them.
 
-_ASK_AT_ONCE = frozenset({set, frozenset, math.prod, math.fsum})
 _OF_ARRAYS = ("numpy.", "scipy.", "srcad.rules.scipy.")  # modules whose functions convert lists
 _BY_LENGTH = frozenset({np.split, np.array_split})
 _SPLITS = _BY_LENGTH | {np.hsplit, np.vsplit, np.dsplit}
@@ -262,8 +260,10 @@ def generators_as_lists(
     state: Machine, function: Any, args: tuple[AbstractValue, ...]
 ) -> tuple[AbstractValue, ...]:
     """Return lists for generators, if the function does nothing else while it asks them."""
+    if not any(isinstance(a, GeneratorValue) for a in args):
+        return args
     joins = isinstance(looked_up(function, "__self__"), str)
-    if not joins and not (is_hashable(function) and function in _ASK_AT_ONCE):
+    if not joins and row_of(function).iterates != "at once":
         return args
     return tuple(as_list(state, a) if isinstance(a, GeneratorValue) else a for a in args)
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ast
-import functools
 import itertools
 import types
-from typing import Any
 
-from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -121,8 +118,6 @@ def _locate(node: ast.AST, like: ast.expr) -> None:
 # Generator expressions: the functions that they are, and where they stand in calls.
 
 _FIRST = ".0"  # as Python names it
-# What may stop before it has asked for every value, or does something else between two of them.
-LAZY: set[Any] = {any, all, next, iter, zip, enumerate, map, filter, functools.reduce}
 
 
 @evaluates(ast.GeneratorExp)
@@ -204,4 +199,4 @@ def _may_wait(callee: AbstractValue) -> bool:
     if getattr(function, "__module__", None) == itertools.__name__:
         return True
     is_users = isinstance(function, types.FunctionType) and not registry.lookup(function)
-    return is_users or (is_hashable(function) and function in LAZY)
+    return is_users or registry.row_of(function).iterates in ("some", "as needed")

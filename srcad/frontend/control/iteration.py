@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
-import math
 from typing import Any
 
 from srcad.frontend.domain.predicates import is_hashable
@@ -19,24 +16,7 @@ from srcad.frontend.operations.special_methods import special
 from srcad.frontend.prelude import iterators
 from srcad.frontend.store import runtime_keys
 from srcad.frontend.store.structures import is_of_library
-
-# What goes through its arguments, and through which of these.
-_FIRST, _SECOND, _ALL = slice(0, 1), slice(1, 2), slice(None)
-_ITERATING: dict[Any, slice] = {
-    **dict.fromkeys((list, tuple, set, frozenset, sum, sorted, any, all, enumerate, max, min,
-                     math.prod, math.fsum, itertools.accumulate, itertools.islice,
-                     itertools.pairwise, itertools.cycle, itertools.combinations,
-                     itertools.permutations, itertools.groupby), _FIRST),
-    **dict.fromkeys((filter, functools.reduce, itertools.takewhile, itertools.dropwhile,
-                     itertools.filterfalse, itertools.starmap), _SECOND),
-    **dict.fromkeys((zip, itertools.chain, itertools.product, itertools.zip_longest), _ALL),
-    map: slice(1, None),
-}  # fmt: skip
-_LAZY = frozenset({enumerate, itertools.accumulate, itertools.islice, itertools.pairwise,
-                   itertools.groupby, filter, itertools.takewhile, itertools.dropwhile,
-                   itertools.filterfalse, itertools.starmap, zip, itertools.chain,
-                   itertools.zip_longest, map})  # fmt: skip
-
+from srcad.rules.registry import row_of
 
 iterates(Holder)(entries)
 
@@ -72,11 +52,11 @@ def gone_through(
         return args
     if function is reversed:
         return tuple(iterate(state, b) if isinstance(b, Holder) else as_tuple(b) for b in args)
-    which = _ITERATING.get(function)
-    if which is None or (function in (max, min) and len(args) > 1):
+    row = row_of(function)
+    if not row.iterates or (function in (max, min) and len(args) > 1):
         return args
-    places = range(len(args))[which]
-    read = iterate if function in _LAZY else _items_of
+    places = range(len(args))[slice(*row.iterated)]
+    read = iterate if row.iterates == "as needed" else _items_of
     return tuple(read(state, box) if k in places else box for k, box in enumerate(args))
 
 

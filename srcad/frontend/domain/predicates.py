@@ -26,7 +26,7 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.ir.core import Value
-from srcad.ir.memory import KEEPING
+from srcad.ir.memory import keeps_last
 from srcad.ir.traits import is_inert
 from srcad.rules import registry
 from srcad.startup.identifiers import is_instance, label, module_of
@@ -44,7 +44,6 @@ _ANSWERS = (
     "__len__", "__bool__", "__iter__", "__contains__", "__getitem__", "__float__", "__int__",
     "__index__", "__complex__", "__str__", "__format__",
 )  # fmt: skip
-_CUTS = frozenset({slice, range, *KEEPING})
 
 # Code and plain data: what an object that is reached anew at every call may not be, to be asked.
 _PLAIN = (
@@ -81,13 +80,13 @@ def is_nondifferentiable(target: Any, operands: Iterable[Value] = ()) -> bool:
     """Return True if the table declares that no derivative flows through this call."""
     if not is_hashable(target):
         return False
-    if target in _CUTS or is_inert(target):
+    if keeps_last(target) or is_inert(target):
         return True
-    rule = registry.lookup(target)
-    if rule is None or rule.kind == "nondifferentiable":
-        return rule is not None
+    row = registry.row_of(target)
+    if row.kind in ("", "nondifferentiable"):
+        return row.kind != "" or row.entries == "made"
     types = (value.type for value in operands)
-    return rule.steps and not any(isinstance(t, Numeric) and t.has_complex for t in types)
+    return row.steps and not any(isinstance(t, Numeric) and t.has_complex for t in types)
 
 
 def is_static_number(box: AbstractValue) -> bool:

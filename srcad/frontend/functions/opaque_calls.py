@@ -24,6 +24,7 @@ from srcad.frontend.source.definition import definition
 from srcad.frontend.source.effects import Effects, effects_of
 from srcad.frontend.store.origins import inner_values, may_be_array, origin
 from srcad.ir.core import Value
+from srcad.rules.registry import effect_of
 from srcad.startup.identifiers import label, module_of
 from srcad.types.sources import read
 
@@ -31,8 +32,9 @@ _READERS = (operator.itemgetter, operator.attrgetter, Counter)
 _COPYING = frozenset({"builtins", "numpy", "fractions", "decimal", "array"})
 
 
-# Builtins whose every call does, or makes, something of its own.
-MOVING: frozenset[Any] = frozenset({iter, next, open, input, object, setattr, delattr})
+def acts_anew(function: Any) -> bool:
+    """Return True if every call of a builtin does, or makes, something of its own."""
+    return effect_of(function) in ("sets", "deletes", "advances", "reads", "makes")
 
 
 def call_method_of(function: Any) -> FunctionType | None:

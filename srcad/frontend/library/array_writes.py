@@ -23,17 +23,11 @@ from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts
 from srcad.ir.memory import reads_a_copy
 from srcad.rules.indexing import along
-from srcad.rules.registry import qualified_name
+from srcad.rules.registry import qualified_name, row_of
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.structures import ListOf, Type
 
 NOTHING = Constant(None)
-# Ufuncs that round correctly, wherever their operands lie.
-_EXACT = frozenset(
-    {np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.absolute, np.fabs,
-     np.sqrt, np.square, np.reciprocal, np.maximum, np.minimum, np.fmax, np.fmin, np.sign, np.rint,
-     np.floor, np.ceil, np.trunc, np.copysign}
-)  # fmt: skip
 
 
 def target_array(state: Machine, box: AbstractValue, what: str) -> Value:
@@ -288,7 +282,7 @@ def into(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstra
             value = _in_dtype_of(state, callee, array, args, rest, value)
         kept_array = kept.box
     assert isinstance(kept_array, Value)
-    if isinstance(function, np.ufunc) and function not in _EXACT and not rest:
+    if isinstance(function, np.ufunc) and row_of(function).rounds != "exactly" and not rest:
         value = _rounded(state, function, kept_array, args, value)
     if where is not None:
         value = state.emit(np.where, where, value, kept_array)

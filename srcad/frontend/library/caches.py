@@ -23,7 +23,7 @@ from srcad.frontend.domain.values import (
     RecordValue,
     TupleValue,
 )
-from srcad.frontend.functions.opaque_calls import MOVING
+from srcad.frontend.functions.opaque_calls import acts_anew
 from srcad.frontend.library.random_draws import is_random
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply, means
@@ -32,10 +32,9 @@ from srcad.frontend.store.lookup import is_library
 from srcad.frontend.store.origins import inner_values, origin
 from srcad.ir.core import Block, Call, Op, Routine, Value, walk
 from srcad.ir.traits import calls_operand, never_returns
+from srcad.rules.registry import effect_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf
-
-_NOTICED = frozenset({*MOVING, print})
 
 
 def once(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -112,7 +111,9 @@ def _is_noticed(op: Op) -> bool:
         return False
     if str(getattr(target, "__module__", "")).startswith("srcad."):
         return False
-    return not is_library(target) or is_random(target) or target in _NOTICED
+    if not is_library(target) or is_random(target):
+        return True
+    return acts_anew(target) or effect_of(target) == "prints"
 
 
 def _check_keys(state: Machine, given: Iterable[AbstractValue]) -> None:

@@ -18,7 +18,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.prelude import ufunc_methods
 from srcad.ir.core import Value
 from srcad.rules.formulas import spelling
-from srcad.rules.registry import lookup
+from srcad.rules.registry import lookup, row_of
 from srcad.startup.identifiers import ufunc_of
 from srcad.types.numeric import Numeric, same_dtype
 
@@ -29,23 +29,11 @@ _NAMES = {
     "outer": ("A", "B"),
 }
 _USUAL = {"dtype": None, "out": None, "keepdims": False, "where": True}
-_SAME = {
-    np.add.reduce: np.sum,
-    np.multiply.reduce: np.prod,
-    np.maximum.reduce: np.max,
-    np.minimum.reduce: np.min,
-    np.fmax.reduce: np.nanmax,
-    np.fmin.reduce: np.nanmin,
-    np.add.accumulate: np.cumsum,
-    np.multiply.accumulate: np.cumprod,
-}
 _IN_PYTHON = {
     "reduce": ufunc_methods.reduced,
     "accumulate": ufunc_methods.accumulated,
     "reduceat": ufunc_methods.reduced_at,
 }
-# With vector instructions NumPy computes other results along an axis than for pairs of arrays.
-_BY_PROCESSOR = frozenset({np.power, np.float_power, np.arctan2})
 _REAL_AND_COMPLEX = "fdFD"
 
 
@@ -101,11 +89,11 @@ def _along_axis(
                 "leave initial=None out",
             )  # fmt: skip
         del given["initial"]
-    same = _SAME.get(method)
+    same = _function_of(ufunc, method)
     if same in (np.nanmax, np.nanmin) and {"where", "initial"} & {*given}:
         _refuse(state, method, "with 'where' or 'initial' it has no rule.", "use np.where before")
     loop = f"write the loop:  for v in x: result = {spelling(ufunc)}(result, v)"
-    if same is None and ufunc in _BY_PROCESSOR:
+    if same is None and row_of(ufunc).rounds == "by processor":
         why = "its results depend on the processor, and may differ from those of pairs of arrays."
         _refuse(state, method, why, loop)
     if same is None and ufunc.identity is not None and not _starts_with_first(method, ufunc):
@@ -123,6 +111,12 @@ def _along_axis(
     function = _IN_PYTHON[method.__name__]
     array = _in_dtype_of_results(state, ufunc, array)
     return apply(state, Constant(function), (Constant(ufunc), array), given)
+
+
+def _function_of(ufunc: np.ufunc, method: Any) -> Any:
+    """Return the function that does the same as a method; or None."""
+    row = row_of(ufunc)
+    return {"reduce": row.reduce, "accumulate": row.accumulate}.get(method.__name__)
 
 
 def _in_dtype_of_results(state: Machine, ufunc: np.ufunc, array: AbstractValue) -> AbstractValue:

@@ -42,7 +42,7 @@ from srcad.frontend.operations.dicts import update
 from srcad.frontend.operations.fields import has_attributes, set_attribute
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.lists import extend
-from srcad.frontend.operations.operators import BINARY, operate
+from srcad.frontend.operations.operators import operate
 from srcad.frontend.operations.special_methods import of_augmented
 from srcad.frontend.operations.unknown_memory import augment_unknown
 from srcad.frontend.store.binding import bind
@@ -50,6 +50,7 @@ from srcad.frontend.store.missing_rules import refuse_without_rule
 from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.origins import may_be_array
 from srcad.ir.core import Const, Value
+from srcad.rules.registry import operator_of, operators
 from srcad.types.numeric import NUMBER, Numeric
 from srcad.types.structures import TEXT, ListOf, Opaque
 
@@ -250,7 +251,7 @@ def refuse_write(state: Machine, node: ast.AST, what: str) -> NoReturn:
 def augmented(state: Machine, node: ast.AugAssign) -> None:
     """``target op= value``: rebinding for numbers, a write into arrays."""
     target = node.target
-    operation = BINARY[type(node.op)]
+    operation = operator_of(type(node.op))
     if isinstance(target, ast.Subscript):
         _augmented_item(state, target, operation, node.value)
         return
@@ -334,5 +335,6 @@ def _in_place(operation: Any) -> Meaning:
     return special
 
 
-for _operation in BINARY.values():
-    means(getattr(operator, f"i{_operation.__name__.strip('_')}"))(_in_place(_operation))
+for _row in operators():
+    if _row.sign is not None and _row.sign.in_place is not None:
+        means(_row.sign.in_place)(_in_place(_row.target))

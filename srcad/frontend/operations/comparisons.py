@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import operator
-from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from srcad.frontend.branches.choices import choose, negation, on_each_side
@@ -39,19 +38,10 @@ from srcad.frontend.store.ownership import refuse_identity
 from srcad.frontend.store.stale import refuse_to_hold
 from srcad.frontend.store.structures import is_of_library
 from srcad.ir.core import Value
+from srcad.rules.registry import operator_of
 from srcad.types.numeric import BOOL, Numeric
 from srcad.types.sizes import same
 from srcad.types.structures import Opaque
-
-COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
-
 
 _LONG = 12  # operands that stand in one another's branches
 
@@ -134,8 +124,8 @@ def compare(
         return _identity(state, left, right, negated=isinstance(op, ast.IsNot))
     if isinstance(op, ast.In | ast.NotIn):
         return _membership(state, left, right, negated=isinstance(op, ast.NotIn))
-    own = of_objects(state, COMPARE[type(op)], left, right)
-    return _compared_values(state, COMPARE[type(op)], left, right) if own is None else own
+    own = of_objects(state, operator_of(type(op)), left, right)
+    return _compared_values(state, operator_of(type(op)), left, right) if own is None else own
 
 
 def _compared_values(

@@ -43,34 +43,11 @@ from srcad.frontend.prelude import builtins
 from srcad.frontend.store.aliases import note_repeated
 from srcad.frontend.store.origins import note_container
 from srcad.ir.core import Value
+from srcad.rules.registry import operator_of, row_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Opaque, Type
 
 MOST_WRITTEN_OUT = 256  # items of a list that is repeated
-
-
-BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.MatMult: operator.matmul,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-}
-
-
-UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
-}
 
 
 @evaluates(ast.BinOp)
@@ -83,7 +60,7 @@ def binary(state: Machine, node: ast.BinOp) -> AbstractValue:
     for part in reversed(chain):
         box, right = evaluate_next(state, box, part.right)
         with state.at(part):
-            box = operate(state, BINARY[type(part.op)], box, right)
+            box = operate(state, operator_of(type(part.op)), box, right)
     return box
 
 
@@ -133,8 +110,8 @@ def _as_function(target: Callable[[Any, Any], Any]) -> Meaning:
     return special
 
 
-for _target in BINARY.values():
-    means(_target)(_as_function(_target))
+for _node in ast.operator.__subclasses__():
+    means(operator_of(_node))(_as_function(operator_of(_node)))
 
 
 def arrays_beside_arrays(
@@ -256,14 +233,14 @@ def unary(state: Machine, node: ast.UnaryOp) -> AbstractValue:
 def _unary(state: Machine, op: ast.unaryop, operand: AbstractValue) -> AbstractValue:
     if isinstance(operand, Choice):
         return on_each_side(state, operand, lambda part: _unary(state, op, part))
-    name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}.get(type(op))
-    own = special(state, operand, name) if name is not None else None
+    target = operator_of(type(op))
+    names = row_of(target).special
+    own = special(state, operand, names[0]) if names else None
     if own is not None:
         return own
     if isinstance(op, ast.Not):
         known = truth(state, operand)
         return Constant(not known) if known is not None else negation(state, operand)
-    target = UNARY[type(op)]
     state.use_as_number(operand)
     if (
         isinstance(operand, Constant)

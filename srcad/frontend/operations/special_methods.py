@@ -26,7 +26,7 @@ from srcad.frontend.operations.fields import class_path, is_generated, method
 from srcad.frontend.store.foreign_operands import ask_the_other
 from srcad.frontend.store.lookup import STABLE_MODULES, is_library
 from srcad.ir.core import Value
-from srcad.rules.registry import row_of
+from srcad.rules.registry import row_of, row_of_operator
 from srcad.startup.identifiers import label, module_of
 from srcad.types.numeric import Numeric
 from srcad.types.sources import is_installed
@@ -131,35 +131,6 @@ def _unless_declined(result: AbstractValue) -> AbstractValue | None:
 _ARRAY_PROTOCOLS = ("__array_ufunc__", "__array_function__", "__dataframe__")
 
 
-NAMES: dict[Any, tuple[str, str]] = {
-    **{
-        getattr(operator, name): (f"__{name}__", f"__r{name}__")
-        for name in (
-            "add",
-            "sub",
-            "mul",
-            "truediv",
-            "floordiv",
-            "mod",
-            "pow",
-            "matmul",
-            "lshift",
-            "rshift",
-        )
-    },
-    operator.and_: ("__and__", "__rand__"),
-    operator.or_: ("__or__", "__ror__"),
-    operator.xor: ("__xor__", "__rxor__"),
-    operator.lt: ("__lt__", "__gt__"),
-    operator.le: ("__le__", "__ge__"),
-    operator.gt: ("__gt__", "__lt__"),
-    operator.ge: ("__ge__", "__le__"),
-    operator.eq: ("__eq__", "__eq__"),
-    operator.ne: ("__ne__", "__ne__"),
-    divmod: ("__divmod__", "__rdivmod__"),
-}
-
-
 _ARRAY_LIKE = (
     "__array_ufunc__", "__array__", "__array_interface__", "__array_struct__", "__buffer__",
     "__len__",
@@ -173,23 +144,31 @@ def of_call(state: Machine, function: Any, args: Args, kwargs: Kwargs) -> Abstra
     """Return the result of a builtin or operator that hands on to a method of its operand."""
     if not is_hashable(function):
         return None
-    if function in NAMES and len(args) == 2:
+    if len(args) == 2 and names_of_operator(function):
         return of_objects(state, function, *args)
     if not args or not isinstance(args[0], RecordValue):
         return None
-    name = row_of(function).special or _name_in_operator(function)
+    name = _name_of_method(function)
     return special(state, args[0], name, *args[1:], *kwargs.values()) if name else None
 
 
-def _name_in_operator(function: Any) -> str:
-    """Return the method that a function of `operator` is named after: `__neg__` of `neg`.
-
-    '' for those that do more than to call it, which have meanings of their own.
-    """
-    if module_of(function) != "_operator" or meaning_of(function) is not None:
+def _name_of_method(function: Any) -> str:
+    """Return the method that a builtin or a function of `math` or `operator` calls, or ''."""
+    module = module_of(function)
+    names = row_of(function).special if module in ("builtins", "math", "_operator") else ()
+    if names:
+        return names[0]
+    # Others of `operator` are named after it; some do more than to call it, and have meanings.
+    if module != "_operator" or meaning_of(function) is not None:
         return ""
     name = f"__{label(function).strip('_')}__"
     return name if getattr(operator, name, None) is function else ""
+
+
+def names_of_operator(target: Any) -> tuple[str, ...]:
+    """Return the methods of the left and the right operand for an operator between two; or ()."""
+    row = row_of(target) if target is divmod else row_of_operator(target)
+    return row.special if row is not None and len(row.special) == 2 else ()
 
 
 def of_objects(
@@ -197,9 +176,10 @@ def of_objects(
 ) -> AbstractValue | None:
     """Return an operator that the class of an operand defines."""
     kinds = (RecordValue, Constant)
-    if target not in NAMES or not (isinstance(left, kinds) or isinstance(right, kinds)):
+    names = names_of_operator(target)
+    if not names or not (isinstance(left, kinds) or isinstance(right, kinds)):
         return None
-    own, reflected = NAMES[target]
+    own, reflected = names
     _check_not_opaque(state, left, own, right)
     _check_not_opaque(state, right, reflected, left)
     _refuse_entry_by_entry(state, left, right)
@@ -217,7 +197,7 @@ def of_objects(
 
 def dispatches_to_class(target: Any, left: AbstractValue, right: AbstractValue) -> bool:
     """Return True if an operator is left to the call, and to a class of the user's."""
-    names = NAMES.get(target, ())
+    names = names_of_operator(target)
     return any(
         isinstance(box, Constant) and _method_of(box, name) is not None
         for box, name in zip((left, right), names, strict=False)
@@ -277,9 +257,10 @@ def of_augmented(
     state: Machine, target: Any, old: AbstractValue, value: AbstractValue
 ) -> AbstractValue | None:
     """``old op= value`` where the class of `old` says what that does to it."""
-    if target not in NAMES or not isinstance(old, RecordValue | Constant):
+    names = names_of_operator(target)
+    if not names or not isinstance(old, RecordValue | Constant):
         return None
-    return special(state, old, NAMES[target][0].replace("__", "__i", 1), value)
+    return special(state, old, names[0].replace("__", "__i", 1), value)
 
 
 def _same_object(

@@ -28,7 +28,7 @@ from srcad.frontend.source.effects import Effects, effects_of
 from srcad.frontend.source.written_names import ANYTHING, written_outside
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Display, Value, values_in
-from srcad.ir.memory import OPERATORS, is_one_of
+from srcad.ir.memory import OPERATORS, is_one_of, stores_outside
 from srcad.startup.identifiers import is_instance, label, module_of
 from srcad.types.objects import is_of_library
 from srcad.types.sources import Unreadable, read
@@ -41,7 +41,6 @@ _BY_ANY_NAME = frozenset(
 )  # fmt: skip
 _READERS = (operator.attrgetter, operator.methodcaller, operator.itemgetter)
 _RUNNING = (types.GeneratorType, map, filter)
-_STORES = frozenset({setattr, delattr, operator.setitem, operator.delitem, list.append})
 _SELECTING = frozenset({max, min, sorted})  # what they return depends on the keys in steps
 _DATA = (int, float, complex, str, bytes, type(None), np.ndarray, np.dtype, np.generic, slice)
 
@@ -82,7 +81,7 @@ def _runs_code(target: Any) -> bool:
     if target is primitives.apply:
         return True
     module = module_of(target).partition(".")[0]
-    return module != "srcad" and not is_one_of(target, _STORES)
+    return module != "srcad" and not stores_outside(target)
 
 
 def _name_of(target: Any, args: tuple[Arg, ...]) -> str:

@@ -33,13 +33,12 @@ from srcad.frontend.outside.places import NOTHING, PLACE
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Block, Call, Const, Display, Location, Op, Value, walk
 from srcad.ir.inference.builder import Builder
-from srcad.ir.memory import has_storage, is_one_of
+from srcad.ir.memory import has_storage, stores_outside
 from srcad.startup.identifiers import is_instance, module_of
 from srcad.types.objects import is_of_library
 from srcad.types.sources import Path, Unreadable, read
 from srcad.types.structures import Fixed, Opaque
 
-_HANDLES = frozenset({setattr, delattr, operator.setitem, operator.delitem, list.append})
 _PLAIN = (ModuleType, FunctionType, MethodType, SimpleNamespace)
 # Callables that hold no array.  A recursive function is none of these: what it reads is not seen.
 _FUNCTIONS = (
@@ -180,7 +179,7 @@ def _used(state: Machine, params: Sequence[Value]) -> list[Value]:
     used: dict[Value, None] = {}
     for op in walk(Block((), tuple(state.builder.ops), ())):
         operands = op.operands
-        if isinstance(op, Call) and op.effect and is_one_of(op.target, _HANDLES):
+        if isinstance(op, Call) and op.effect and stores_outside(op.target):
             operands = tuple(v for v in operands if v is not op.args[0])
         used.update((v, None) for v in operands if v in given and has_storage(v))
     return list(used)

@@ -19,7 +19,7 @@ from srcad.frontend.domain.values import AbstractValue, RecordValue
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
-from srcad.ir.traits import adds_at_places, is_builder, puts_in, sets_places
+from srcad.ir.traits import adds_at_places, is_builder, law_of_operator, puts_in, sets_places
 from srcad.rules import registry
 from srcad.startup.identifiers import label, module_of
 from srcad.types.join import is_lost
@@ -33,16 +33,10 @@ _REMEDIES = {
     "object": ("do the arithmetic with its attributes, or in a method of the class",),
     "operand": ("make it an array first:  np.asarray(...), or .filled(...) of a masked one",),
 }
-_OPERATIONS = frozenset(
-    {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
-     operator.pow, operator.matmul, operator.neg, operator.pos, operator.abs, operator.invert,
-     operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift}
-)  # fmt: skip
 _CHOICES = frozenset({max, min})
 _WRITING = {"fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort"}
 _READ_OF_ARRAYS = {name for name in dir(np.ndarray) if name[0] != "_"} - _WRITING
 _TRANSPOSED = {"T", "mT"}
-_SUMS = frozenset({operator.add, operator.iadd})
 _KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, dict, range, slice)
 
 
@@ -95,7 +89,7 @@ def _check_kept(state: Machine, target: Any, arguments: tuple[Arg, ...], kept: L
     elif is_builder(target) and not isinstance(kept, PlacesOf):
         pairs = [(arg, kept.item) for arg in arguments]
     else:
-        joins = puts_in(target) == "items" or target in _SUMS
+        joins = puts_in(target) == "items" or _adds(target)
         pairs = [(arg, kept) for arg in arguments] if joins else []
     for arg, within in pairs:
         type_ = argument_type(arg)
@@ -114,7 +108,9 @@ def type_of_objects(state: Machine, target: Any, arguments: Iterable[Arg]) -> Ty
     A date or a fraction computes in a way of its own, and its result may be anything.  None for
     arithmetic of numbers and arrays.
     """
-    if not isinstance(target, BuiltinFunctionType) or target not in _OPERATIONS | _CHOICES:
+    if not isinstance(target, BuiltinFunctionType):
+        return None
+    if target not in _CHOICES and not _computes(target):
         return None
     arguments = tuple(arguments)
     if target in _CHOICES:
@@ -128,6 +124,17 @@ def type_of_objects(state: Machine, target: Any, arguments: Iterable[Arg]) -> Ty
         scalar = all(t in objects or (isinstance(t, Numeric) and t.is_scalar) for t in types)
         return objects[0] if scalar else None
     return OPAQUE
+
+
+def _adds(target: Any) -> bool:
+    """Return True for ``+`` and ``+=``."""
+    return law_of_operator(registry.operator_of(target) or target) == "sum"
+
+
+def _computes(target: Any) -> bool:
+    """Return True if a function is one of Python's operators, other than a comparison."""
+    row = registry.row_of_operator(target)
+    return row is not None and bool(row.special) and not row.answers
 
 
 def _is_of_class(type_: Type) -> bool:

@@ -17,7 +17,6 @@ from srcad.frontend.store.origins import may_be_array, origin
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value, values_in
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import (
-    IN_PLACE,
     OPERATORS,
     has_storage,
     is_one_of,
@@ -42,6 +41,7 @@ from srcad.ir.traits import (
     may_alias_operand,
     order_of,
 )
+from srcad.rules.registry import is_in_place
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Opaque, TupleOf
 
@@ -73,7 +73,7 @@ def note(
         return
     if isinstance(result.type, TupleOf) and makes_new_arrays(target, kwargs):
         return
-    shown = args[:1] if is_one_of(target, IN_PLACE) else (*args, *(a for _, a in kwargs))
+    shown = args[:1] if is_in_place(target) else (*args, *(a for _, a in kwargs))
     values = [v for arg in shown for v in values_in(arg)]
     held = frozenset().union(*(origin(state, v).everything for v in values))
     if is_store(target, "list") and isinstance(first, Value):
@@ -92,7 +92,7 @@ def _note_use(state: Machine, target: Any, args: tuple[Arg, ...], op: Op) -> Non
         state.inactive.unknown.add(op.results[0])
     if isinstance(op, Call) and op.effect:
         state.inactive.handed.update(v for v in op.operands if has_storage(v))
-        if op.result.type == OPAQUE and not is_one_of(target, IN_PLACE):
+        if op.result.type == OPAQUE and not is_in_place(target):
             state.inactive.unknown.add(op.result)
     elif target is operator.getitem and not may_be_array(args[0]):
         if not (isinstance(args[1], Const) and isinstance(args[1].value, str)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import operator
 from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any
 
 from srcad.backends.python.naming.liveness import is_nested, live_segments, visible_lists
 from srcad.backends.python.naming.names import fresh, parameter_name
@@ -19,6 +20,7 @@ from srcad.backends.python.plan.uses import Uses, collected_atom
 from srcad.ir.core import Call, Op, Value
 from srcad.ir.operations import operation_of
 from srcad.ir.traits import is_known_part
+from srcad.rules.registry import row_of_operator
 from srcad.startup.identifiers import identifier, is_name
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
@@ -26,10 +28,15 @@ from srcad.types.structures import ListOf, TupleOf
 
 # A name for a temporary that cannot be nested, from the operation that makes it.
 
-_ARITHMETIC = frozenset(
-    {operator.add, operator.sub, operator.mul, operator.matmul, operator.truediv, operator.pow,
-     operator.neg, operator.getitem}
-)  # fmt: skip
+_ARITHMETIC = ("sum", "difference", "product", "quotient", "power", "negative")  # laws
+
+
+def _is_arithmetic(target: Any) -> bool:
+    """Return True for the operators of which formulas consist, and for the items of an array."""
+    row = row_of_operator(target)
+    if row is None:
+        return target is operator.getitem
+    return row.law in _ARITHMETIC or row.entries == "contracted"
 
 
 def derived_name(op: Call, nesting: Nesting) -> str:
@@ -45,7 +52,7 @@ def derived_name(op: Call, nesting: Nesting) -> str:
         return "n"
     row = operation_of(op.target)
     known = row.called if row is not None else None
-    if known is not None and (op.half == "primal" or op.target not in _ARITHMETIC):
+    if known is not None and (op.half == "primal" or not _is_arithmetic(op.target)):
         return known
     if op.half != "primal" and not isinstance(op.result.type, ListOf | TupleOf):
         return "g"

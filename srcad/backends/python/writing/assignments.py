@@ -8,7 +8,7 @@ from typing import Protocol
 from srcad.backends.python.naming.coalesce import Webs
 from srcad.backends.python.plan.expressions import Nesting, is_certain_scalar
 from srcad.backends.python.plan.statements import Copy, Do
-from srcad.backends.python.writing.spelling import BINARY
+from srcad.backends.python.writing.spelling import binary_sign
 from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Value
 
 
@@ -86,7 +86,8 @@ def _single(writer: Scope, target: Value, atom: Atom) -> list[ast.stmt]:
 
 def augmented_assignment(writer: Scope, op: Call, result: Value) -> list[ast.stmt]:
     """``s += x`` for numbers in the reverse half, where it is rebinding."""
-    if op.half == "primal" or op.target not in BINARY or len(op.args) != 2:
+    sign = binary_sign(op.target)
+    if op.half == "primal" or sign is None or len(op.args) != 2:
         return []
     first = op.args[0]
     atom = writer.nesting.resolve(first) if isinstance(first, Value) else None
@@ -94,5 +95,4 @@ def augmented_assignment(writer: Scope, op: Call, result: Value) -> list[ast.stm
         return []
     if not writer.webs.same(atom, result) or not is_certain_scalar(atom):
         return []
-    sign = BINARY[op.target]()
-    return [ast.AugAssign(writer.name(result), sign, writer.expr(op.args[1]))]
+    return [ast.AugAssign(writer.name(result), sign(), writer.expr(op.args[1]))]

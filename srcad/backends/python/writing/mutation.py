@@ -10,7 +10,7 @@ from typing import Protocol
 from srcad.backends.python.naming.coalesce import Webs
 from srcad.backends.python.naming.names import Globals, attribute
 from srcad.backends.python.plan.expressions import Nesting
-from srcad.backends.python.writing.spelling import BINARY, filled_statement, index_expression
+from srcad.backends.python.writing.spelling import binary_sign, filled_statement, index_expression
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.operations import operation_of
 from srcad.ir.traits import is_store
@@ -69,8 +69,10 @@ def _function(function: ast.expr, *args: ast.expr) -> ast.expr:
 def _store(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:
     row = operation_of(op.target)
     form = row.stored if row is not None else None
+    sign = binary_sign(op.target)
     if form is None:
-        return ast.AugAssign(writer.name(result), BINARY[op.target](), writer.expr(op.args[1]))
+        assert sign is not None
+        return ast.AugAssign(writer.name(result), sign(), writer.expr(op.args[1]))
     special = _FORMS.get(form)
     if special is not None:
         return special(writer, op, result)

@@ -18,6 +18,8 @@ import numpy as np
 from srcad.backends.python.naming.names import Globals, attribute
 from srcad.ir.core import UNDEF, Arg, Call, Const, Display, Value
 from srcad.ir.operations import ALL_BUT_LAST, operation_of
+from srcad.rules.registry import row_of_operator
+from srcad.rules.row import Sign
 from srcad.startup.identifiers import is_name, plain
 from srcad.types.numeric import Numeric
 from srcad.types.structures import PlacesOf
@@ -159,38 +161,6 @@ class Scope(Protocol):
 
 Spelling = Callable[[Scope, Call], ast.expr | None]
 
-BINARY: dict[Any, type[ast.operator]] = {
-    operator.add: ast.Add,
-    operator.sub: ast.Sub,
-    operator.mul: ast.Mult,
-    operator.truediv: ast.Div,
-    operator.floordiv: ast.FloorDiv,
-    operator.mod: ast.Mod,
-    operator.pow: ast.Pow,
-    operator.matmul: ast.MatMult,
-    operator.and_: ast.BitAnd,
-    operator.or_: ast.BitOr,
-    operator.xor: ast.BitXor,
-    operator.lshift: ast.LShift,
-    operator.rshift: ast.RShift,
-}
-UNARY: dict[Any, type[ast.unaryop]] = {
-    operator.neg: ast.USub,
-    operator.pos: ast.UAdd,
-    operator.invert: ast.Invert,
-    operator.not_: ast.Not,
-}
-COMPARE: dict[Any, type[ast.cmpop]] = {
-    operator.lt: ast.Lt,
-    operator.le: ast.LtE,
-    operator.gt: ast.Gt,
-    operator.ge: ast.GtE,
-    operator.eq: ast.Eq,
-    operator.ne: ast.NotEq,
-    operator.is_: ast.Is,
-    operator.is_not: ast.IsNot,
-}
-
 
 def call_expression(scope: Scope, op: Call) -> ast.expr:
     found = _special(scope, op)
@@ -216,6 +186,9 @@ def _special(scope: Scope, op: Call) -> ast.expr | None:
         return None
     if spelling is not None:
         return spelling(scope, op)
+    operator_row = row_of_operator(op.target)
+    if operator_row is not None and operator_row.sign is not None:
+        return _operator(scope, op, operator_row.sign)
     row = operation_of(op.target)
     if row is None or row.written is None:
         return None
@@ -233,17 +206,25 @@ def _keyword(scope: Scope, name: str, arg: Arg) -> ast.expr:
 
 
 # -------------------------------------------------------------------------------- operators
-def _operator(scope: Scope, op: Call) -> ast.expr | None:
+def _operator(scope: Scope, op: Call, sign: Sign) -> ast.expr | None:
     if op.kwargs:
         return None
-    args = op.args
-    if op.target in BINARY and len(args) == 2:
-        return ast.BinOp(scope.expr(args[0]), BINARY[op.target](), scope.expr(args[1]))
-    if op.target in UNARY and len(args) == 1:
-        return ast.UnaryOp(UNARY[op.target](), scope.expr(args[0]))
-    if op.target in COMPARE and len(args) == 2:
-        return _compare(scope.expr(args[0]), COMPARE[op.target](), scope.expr(args[1]))
+    node = sign.node()
+    match node, op.args:
+        case ast.operator(), (left, right):
+            return ast.BinOp(scope.expr(left), node, scope.expr(right))
+        case ast.unaryop(), (operand,):
+            return ast.UnaryOp(node, scope.expr(operand))
+        case ast.cmpop(), (left, right):
+            return _compare(scope.expr(left), node, scope.expr(right))
     return None
+
+
+def binary_sign(target: Any) -> type[ast.operator] | None:
+    """Return the class of nodes for ``a + b`` and ``a += b``, but not for ``a < b``; or None."""
+    row = row_of_operator(target)
+    node = None if row is None or row.sign is None else row.sign.node
+    return node if node is not None and issubclass(node, ast.operator) else None
 
 
 def _compare(left: ast.expr, sign: ast.cmpop, right: ast.expr) -> ast.expr:
@@ -400,7 +381,6 @@ def _without(scope: Scope, op: Call) -> ast.expr | None:
 
 
 SPELLINGS: dict[Any, Spelling] = {
-    **dict.fromkeys((*BINARY, *UNARY, *COMPARE), _operator),
     operator.contains: _contains,
     operator.abs: _absolute,
     np.transpose: _attribute_of_array("T"),

@@ -37,7 +37,7 @@ from srcad.backends.python.writing.mutation import mutation, stored_outside
 from srcad.backends.python.writing.spelling import call_expression, constant
 from srcad.backends.python.writing.text import Comment
 from srcad.ir.core import Arg, Const, Display, For, Location, Value, values_in
-from srcad.ir.memory import KEEPING, is_one_of
+from srcad.ir.memory import is_one_of, keeps_last
 from srcad.ir.traits import is_builder, is_item, is_same, never_returns
 from srcad.runtime import converted_like
 from srcad.startup.identifiers import shown
@@ -330,7 +330,7 @@ class Writer:
             parts = [self.expr(arg) for arg in op.args]
             return [ast.Raise(parts[0], parts[1] if len(parts) > 1 else None)]
         if do.result is None:
-            is_kept = is_one_of(op.target, KEEPING)
+            is_kept = keeps_last(op.target)
             return [stored_outside(self, op) if is_kept else ast.Expr(call_expression(self, op))]
         if do.parts:
             return [ast.Assign([self.store(do.parts)], call_expression(self, op))]
