@@ -9,7 +9,6 @@ from tests.marks import some
 # Where the gradient is nan, which says so, in the place of a number.
 NAN = {
     "last_digits.negative_to_fraction": "a Python float to a fraction may be complex",
-    "last_digits.nansum_along_an_axis": "np.outer of data with gaps sums over the gaps",
 }
 
 
