@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import math
 import operator
 from typing import Any
 
@@ -81,7 +82,8 @@ def test_text_between_operands_names_the_operator(node):
 # ------------------------------------------------------------------------ methods of classes
 CALLED: list[str] = []
 OPERATORS = [f for f in vars(operator).values() if callable(f) and not isinstance(f, type)]
-BUILTINS = [abs, round, divmod, pow, float, int, complex, reversed, iter, next]
+BUILTINS = [abs, round, pow, float, int, complex, reversed, iter, next,
+            math.floor, math.ceil, math.trunc]  # fmt: skip
 # What no arithmetic is: items, lengths, and conversions that Python asks for itself.
 OTHER = {
     operator.contains, operator.getitem, operator.index, operator.length_hint, operator.truth,
@@ -101,7 +103,7 @@ def noting(name: str) -> Any:
 
 RESULTS = {"__float__": 1.0, "__int__": 1, "__complex__": 1j, "__iter__": iter(())}
 NAMES = sorted({n for row in operators() for n in row.special})
-NAMES += [name for f in BUILTINS for name in row_of(f).special if name not in NAMES]
+NAMES += [name for f in (*BUILTINS, divmod) for name in row_of(f).special if name not in NAMES]
 First = type("First", (), {name: noting(name) for name in NAMES})
 Second = type("Second", (), {name: noting(name) for name in NAMES})
 
@@ -114,7 +116,9 @@ def called(f: Any, *operands: Any) -> list[str]:
     return [*CALLED]
 
 
-@pytest.mark.parametrize("f", [f for f in OPERATORS if f not in OTHER], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [*[f for f in OPERATORS if f not in OTHER], divmod], ids=lambda f: f.__name__
+)
 def test_operator_tries_the_methods_of_its_row(f):
     special = row_of(f).special
     tried = called(f, First()) or called(f, First(), Second())
