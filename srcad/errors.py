@@ -158,13 +158,13 @@ def _characters(line: str, offset: int) -> int:
 
 
 def place_of(file: str, line: int) -> str:
-    """Return a place as its reader looks for it: ``model.py:7``, ``cell 2, line 7``."""
+    """Return a source location as text: ``model.py:7`` or ``cell 2, line 7``."""
     cell = cell_of(file)
     return f"cell {cell}, line {line}" if cell else f"{short_path(file)}:{line}"
 
 
 def short_place_of(file: str, line: int) -> str:
-    """Return a place without folders, so that text does not depend on the machine."""
+    """Return a source location without folders."""
     return f"{file_title(file)}, line {line}" if cell_of(file) else f"{file_title(file)}:{line}"
 
 

@@ -236,7 +236,7 @@ def _until_settled(
 
 
 def _refuse_unwritten(outside: Outside, function: Function) -> None:
-    """Refuse arrays outside with entries that may be read before they are written."""
+    """Refuse work arrays with entries that may be read before they are initialised."""
     for version, array in outside.versions.items():
         if not reads_only_written(function, (version,)):
             raise array.error
@@ -388,7 +388,7 @@ def _loaded(
 
 
 def _texts(backend: Backend, parts: Sequence[Part]) -> Sequence[Written]:
-    """Return the text of each part; a value that is passed on has one name in both parts."""
+    """Generate the code of each part; residuals have one name in both parts."""
     texts: list[Written] = []
     for k, part in enumerate(parts):
         function = part.function

@@ -1,11 +1,10 @@
 """Definite initialisation of arrays: every entry that is read was written before.
 
-A forward data-flow analysis.  Its facts are, for every version of an array that starts without
-contents, the places that were certainly written: indices, of which a store of the whole array is
-``:``.  Where paths meet, places remain that were written on each of them.  A loop keeps what was
-written before it; a place that every iteration writes at its own index is written for the whole
-range afterwards.  In ``for i in range(1, n)`` with ``work[i] = ...`` the entries before `i` are
-written when an iteration starts, if ``work[0]`` was written before the loop.
+A forward must-analysis.  The facts are the initialised indices of each version of an array that
+starts uninitialised; ``:`` is the whole array.  At joins they are intersected.  Indices initialised
+before a loop stay so in it.  After a loop over a range in which every iteration stores at its own
+index, the whole range is initialised.  In ``for i in range(1, n)`` with ``work[i] = ...`` the
+entries before `i` are initialised at the start of an iteration, if ``work[0]`` was before the loop.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _MOST_FIRST = 8  # entries that are written one by one before a loop writes the 
 
 
 def reads_only_written(function: Function, arrays: Collection[Value]) -> bool:
-    """Return True if every entry of these arrays that is read was certainly written before.
+    """Return True if every entry of these arrays is certainly initialised before it is read.
 
     Parameters
     ----------
@@ -79,7 +78,7 @@ class _Reading:
 
     # ------------------------------------------------------------------ places
     def places(self, atom: Arg) -> Places:
-        """Return the written places of a value; all of it if it is no version of these arrays."""
+        """Return the initialised indices of a value; ``:`` if it is no version of these arrays."""
         return self.written.get(atom, _WRITTEN) if isinstance(atom, Value) else _WRITTEN
 
     def note(self, value: Value, places: Places) -> None:
@@ -89,13 +88,13 @@ class _Reading:
             self.written.pop(value, None)
 
     def use(self, *args: Arg) -> None:
-        """Note that values are read as a whole."""
+        """Record a read of all entries of values."""
         for arg in args:
             if any(_WHOLE not in self.places(value) for value in values_in(arg)):
                 self.is_sound = False
 
     def covers(self, places: Places, place: Place) -> bool:
-        """Return True if the entries at a place are among those at other places."""
+        """Return True if one of some indices includes all entries of another index."""
         return any(self._contains(one, place) for one in places)
 
     def _contains(self, outer: Place, inner: Place) -> bool:
@@ -131,7 +130,7 @@ class _Reading:
         return gap is not None and gap >= number
 
     def join(self, *several: Places) -> Places:
-        """Return the places that are written on each of several paths."""
+        """Return the indices that are initialised on each of several paths."""
         return frozenset(
             place
             for places in several
@@ -205,13 +204,13 @@ class _Reading:
                 self.note(output, self.join(*known))
 
     def _result(self, atom: Atom, bound: Collection[Value]) -> Places | None:
-        """Return the places of a block's result that can be named outside; None if undefined."""
+        """Return the indices of a block's result that are defined outside; None if undefined."""
         return None if atom == UNDEF else _outside(self.places(atom), bound)
 
     def loop(self, op: Loop) -> None:
-        """Find the places that are written when an iteration starts, then what is after the loop.
+        """Compute the initialised indices at the start of an iteration and after the loop.
 
-        They are guessed and weakened until each iteration leaves at least as many.
+        Starting from an optimistic set, indices are removed until an iteration preserves the set.
         """
         seqs = op.seqs if isinstance(op, For) else ()
         self.use(*(arg for seq in seqs for arg in values_in(seq)))
@@ -247,7 +246,7 @@ class _Reading:
         return [self.places(atom) for atom in op.body.results[1:count]]
 
     def _start(self, op: Loop, k: int, init: Atom, index: Value | None) -> Places:
-        """Guess what is written of a carried value when an iteration starts."""
+        """Return the optimistic set of initialised indices of a carried variable."""
         places = self.places(init)
         if index is None or _WHOLE in places or not isinstance(op, For):
             return places
@@ -259,7 +258,7 @@ class _Reading:
         return places
 
     def _kept(self, start: Places, end: Places, index: Value | None) -> Places:
-        """Return the places at the start of an iteration that are written at the next one, too."""
+        """Return the indices of the set that an iteration preserves."""
         kept = set()
         for place in start:
             if index is not None and place == _before(index):
@@ -272,7 +271,7 @@ class _Reading:
     def _of_all_iterations(
         self, op: For, start: Places, end: Places, output: Value, bound: Collection[Value]
     ) -> Places:
-        """Return the places that the iterations of a whole range have written together."""
+        """Return the indices that all iterations of a range initialise together."""
         index = _index(op)
         if index is None or not self._runs_to_end(op):
             return _NOTHING
@@ -289,7 +288,7 @@ class _Reading:
         return _outside(frozenset(found), bound)
 
     def _span(self, array: Value, axis: int, first: Arg, stop: Arg, place: Place) -> set[Place]:
-        """Return a place with ``first:stop`` along an axis; a stop below zero selects nothing."""
+        """Return an index with ``first:stop`` along an axis; nothing for a stop below zero."""
         length = _length(array, axis)
         missing = None if length is None else _constant_difference(length, stop)
         if missing is not None and missing >= 0:
@@ -314,7 +313,7 @@ def _is_view(target: Any) -> bool:
 
 
 def _index(op: Loop) -> Value | None:
-    """Return the item of a loop over a range, and others perhaps, that goes on by one."""
+    """Return the loop index of a loop over a range with step 1; None for other loops."""
     if not isinstance(op, For) or not op.seqs or op.backward or op.count is not None:
         return None
     seq = op.seqs[0]
@@ -324,7 +323,7 @@ def _index(op: Loop) -> Value | None:
 
 
 def _before(index: Value) -> Place:
-    """Return the place of all entries before an index."""
+    """Return the slice of all entries before a loop index."""
     return (Display("slice", (_NONE, index, _NONE)),)
 
 
@@ -343,14 +342,14 @@ def _defined(op: Op) -> tuple[Value, ...]:
 
 
 def _outside(places: Places, bound: Collection[Value]) -> Places:
-    """Return the places that are named by values from outside a block."""
+    """Return the indices that use no value defined in a block."""
     return frozenset(
         place for place in places if not any(v in bound for part in place for v in values_in(part))
     )
 
 
 def _joined(places: Places) -> Places:
-    """Add the places that adjoining ones are together: ``[0]``, ``[1:-1]`` and ``[-1]``."""
+    """Add the unions of adjacent slices, as of ``[0]``, ``[1:-1]`` and ``[-1]``."""
     found, new = set(places), set(places)
     while new:
         joined = {_union(a, b) for a in found for b in new} | {
@@ -362,7 +361,7 @@ def _joined(places: Places) -> Places:
 
 
 def _to_the_end(array: Value, places: Places) -> Places:
-    """Add the places that end with an axis, which an array of this length tells."""
+    """Add open slices for those that end at the known length of an axis."""
     found = places
     for place in places:
         for axis, part in enumerate(place):
@@ -377,7 +376,7 @@ def _to_the_end(array: Value, places: Places) -> Places:
 
 
 def _union(a: Place, b: Place) -> Place | None:
-    """Return ``a`` and ``b`` as one place, if `b` begins where `a` ends along one axis."""
+    """Return the union of two slices that are adjacent along one axis; None for others."""
     width = max(len(a), len(b))
     a, b = ((*place, *[_ALL] * (width - len(place))) for place in (a, b))
     axes = [k for k in range(width) if a[k] != b[k]]
@@ -391,7 +390,7 @@ def _union(a: Place, b: Place) -> Place | None:
 
 
 def _ends(part: Arg) -> tuple[Arg, Arg] | None:
-    """Return the start and the stop of a part of an index as those of a slice."""
+    """Return the start and stop of a slice, or of an integer as a slice of length 1."""
     if isinstance(part, Display):
         start, stop, step = part.items
         if step not in (_NONE, Const(1)):
@@ -415,7 +414,7 @@ def _length(array: Value, axis: int) -> Extent | None:
 
 
 def _constant_difference(length: Extent, arg: Arg) -> int | None:
-    """Return a length minus an integer, where that is a known number."""
+    """Return the difference of a length and an integer; None if it is not constant."""
     type_ = arg.type if isinstance(arg, Value | Const) else None
     value = type_.value if isinstance(type_, Numeric) else None
     if value is None:
@@ -432,7 +431,7 @@ def _has_length(seq: Arg, stop: Arg) -> bool:
 
 
 def _place(index: Arg, rank: int | None) -> Place | None:
-    """Return an index as a place; None for one that selects no rectangle that is known."""
+    """Return an index without trailing ``:``; None if it is not made of integers and slices."""
     parts = index_parts(index)
     if any(part == Const(Ellipsis) for part in parts):
         dots = [k for k, part in enumerate(parts) if part == Const(Ellipsis)]
@@ -455,7 +454,7 @@ def _trimmed(parts: Sequence[Arg]) -> Place:
 
 
 def _is_plain(part: Arg) -> bool:
-    """Return True for an integer and for a slice of the user's text."""
+    """Return True for an integer and for a slice."""
     if isinstance(part, Display):
         return part.kind == "slice"
     if isinstance(part, Const):

@@ -45,7 +45,7 @@ def hooked(state: Machine, given: Given) -> AbstractValue:
 
 
 def _refuse_in_rule(state: Machine, name: str) -> None:
-    """Refuse a mark in a rule: its cotangents are those of a second derivative."""
+    """Refuse `hook` and `cotangent` in a rule, where they would see second derivatives."""
     if state.stops_all:
         state.refuse(
             errors.UnsupportedSyntaxError,

@@ -273,7 +273,7 @@ _LONGEST_LIST = 18  # of arguments: the line has at most 88 columns
 
 
 def _spelled_arguments(signature: inspect.Signature) -> str:
-    """Return the required parameters as a call names them; three dots if they are many."""
+    """Return the arguments of a call with the required parameters; three dots for many."""
     names = [
         p.name if p.kind is not p.KEYWORD_ONLY else f"{p.name}={p.name}"
         for p in signature.parameters.values()
@@ -284,7 +284,7 @@ def _spelled_arguments(signature: inspect.Signature) -> str:
 
 
 def _named(function: Any, entry: int | str) -> str:
-    """Return what an entry of `wrt` differentiates by: the name of the parameter if it has one.
+    """Return the parameter name of an entry of `wrt`.
 
     >>> _named(lambda x, *rest: x, 0), _named(lambda x, *rest: x, 2), _named(lambda x: x, "x.W")
     ('x', 'rest[1]', 'x.W')

@@ -146,7 +146,7 @@ def saved_values(
 
 
 def _returned(text: str, values: Sequence[Any]) -> list[str]:
-    """Return the last items of what the written primal returns: the names are those of the text."""
+    """Return the names of the residuals in the generated code of the primal."""
     named = returned_items(text, len(values))
     if named is None:
         return [getattr(v, "hint", None) or f"t{k + 1}" for k, v in enumerate(values)]

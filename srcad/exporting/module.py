@@ -379,7 +379,7 @@ def _main(draft: Draft) -> str:
 
 
 def _has_marks(block: Block) -> bool:
-    """Return True if a derivative is stopped, or a cotangent changed, anywhere in a function."""
+    """Return True if a function contains `stop_gradient`, `hook` or `cotangent`."""
     seen: set[Routine] = set()
     pending = [block]
     while pending:

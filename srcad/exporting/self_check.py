@@ -136,7 +136,7 @@ def compared(
 
 
 def unless_marked(name: str, status: int) -> int:
-    """Return the exit status of a function with marks, which differences do not see.
+    """Return the exit status for a function with marks, which differences ignore.
 
     These are ``stop_gradient``, ``hook`` and ``cotangent``: a slope that differs tells nothing.
     """

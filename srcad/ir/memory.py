@@ -119,9 +119,9 @@ def returns_argument(target: Any) -> bool:
 
 
 def keeps_operand(op: Op) -> bool:
-    """Return True if a call puts its last argument where it outlives the call.
+    """Return True if the last argument of a call escapes.
 
-    An array takes in the numbers of what is stored in it, and not the object.
+    A store into an array copies numbers and keeps no reference.
     """
     if not isinstance(op, Call) or not keeps_last(op.target):
         return False
@@ -130,7 +130,7 @@ def keeps_operand(op: Op) -> bool:
 
 
 def keeps_last(target: Any) -> bool:
-    """Return True if a call puts its last argument where somebody outside keeps it."""
+    """Return True if a callee stores a reference to its last argument."""
     return effect_of(target) in ("sets", "keeps")
 
 

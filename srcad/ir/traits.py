@@ -238,7 +238,7 @@ def is_in_c_order(target: Any, args: tuple[Arg, ...]) -> bool:
 
 
 def operands_in_loop_order(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
-    """Return the operands of a product whose memory order may become that of the result.
+    """Return the operands of a product that may determine the memory order of the result.
 
     A loop over two or more axes of a stack goes in the order of the operands that have these axes,
     and the product with a number in that of the other operand.
@@ -250,7 +250,7 @@ def operands_in_loop_order(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
 
 
 def _number_of_axes(arg: Arg) -> int:
-    """Return the number of axes of an array; 0 for a number, or if it is not known."""
+    """Return the number of axes of an array; 0 if it is unknown."""
     if isinstance(arg, Const):
         return getattr(arg.value, "ndim", 0)
     type_ = arg.type if isinstance(arg, Value) else None

@@ -1,4 +1,4 @@
-"""Calls as the user has written them, for remedies that can be pasted."""
+"""Source text of calls, for remedies that can be pasted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LONGEST = 60  # characters of a call that a message repeats
 
 
 def call_at(where: Location | None) -> ast.Call | None:
-    """Return the call at a location of the user's text; None if there is none, or no text."""
+    """Return the call at a source location; None if there is none, or no source."""
     if where is None:
         return None
     lines = [linecache.getline(where.file, k) for k in range(where.line, where.end_line + 1)]

@@ -180,7 +180,7 @@ def _rows_at(
 
 
 def _with_second_derivatives_of_parts(function: Function, problem: Problem) -> Function:
-    """Return the derived function with the rows and columns of the Hessian for these places.
+    """Return the derived function with the rows and columns of the Hessian of these parts.
 
     A row has the structure of its place, and each part of it that of the place of the column.
     """

@@ -639,5 +639,5 @@ def appended(arr, values, axis=None):
 
 
 def in_each(a, other):
-    """An array of no direction with the axis of directions that another one has."""
+    """Broadcast an array along the batch axis of another one."""
     return np.broadcast_to(a, (len(other), *np.shape(a)))

@@ -141,7 +141,7 @@ def operators() -> tuple[Rule, ...]:
 
 
 def effect_of(target: Any) -> Effect:
-    """Return what a call does besides its result; functions of other libraries have no effects."""
+    """Return the side effect of a callee; functions without a row have none."""
     try:
         row = _facts.get(target) or _table.get(target)
     except TypeError:

@@ -109,7 +109,7 @@ def changed(record: T, /, **fields: Any) -> T:
 
 
 def computed(record: Any, name: str) -> Any:
-    """Compute anew what is computed `once` for a record."""
+    """Recompute a property that is computed `once`."""
     return getattr(type(record), name).compute(record)
 
 
@@ -185,7 +185,7 @@ def _parameters(cls: Any) -> tuple[tuple[str, ...], bool]:
 
 
 def _getter(cls: Any) -> Callable[[Any], Any]:
-    """Return the function that reads the fields that are compared, at once."""
+    """Return a getter of all compared fields of a class."""
     found: Callable[[Any], Any] | None = cls.__dict__.get("_read_compared")
     if found is None:
         names = [f.name for f in dataclasses.fields(cls) if f.compare]

@@ -156,7 +156,7 @@ def _is_generator(arg: Arg) -> bool:
 
 
 def generators_made(block: Block) -> set[Value]:
-    """Return the generators, and their seeds, that are made from integers: they begin alike."""
+    """Return random generators, and their seeds, that are constructed from integers."""
     made: set[Value] = set()
     for op in walk(block):
         if isinstance(op, Call) and any(op.target is one for one in _MAKERS):
@@ -167,7 +167,7 @@ def generators_made(block: Block) -> set[Value]:
 
 
 def _is_of_integers(arg: Arg, made: AbstractSet[Value]) -> bool:
-    """Return True for an integer, a list of integers, and for what is made from integers alone."""
+    """Return True for integers, lists of integers, and generators constructed from these."""
     if isinstance(arg, Display):
         return all(_is_of_integers(item, made) for item in arg.items)
     if isinstance(arg, Const) and isinstance(arg.value, tuple):

@@ -78,7 +78,7 @@ def unless_cut(scope: ReverseScope, test: Atom, bar: Atom) -> Value:
 def rows_taking_part(
     scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, operands: dict[int | str, Arg]
 ) -> dict[int | str, Arg]:
-    """Return the operands of a sum of products, zeroed where only zero cotangents meet them."""
+    """Zero the entries of a contraction's operands that meet zero cotangents only."""
     if (
         rule.entries != "contracted"
         or not isinstance(y_bar, Value)
@@ -148,7 +148,7 @@ def _has_arrays(arg: Arg) -> bool:
 
 
 def _on_arrays(arg: Arg, change: Callable[[Arg, Any], Arg], others: Any) -> Arg:
-    """Return an array, or a list of arrays, after a change that also reads another array."""
+    """Apply a function of two arrays to an array, or to each array of a list."""
     if not isinstance(arg, Display):
         return change(arg, others)
     others = others or [None] * len(arg.items)
@@ -210,7 +210,7 @@ def _axes_away(call: Call, rule: Rule, value: Value) -> Arg | None:
 
 
 def _axis_along(call: Call, rule: Rule, value: Value) -> Const | None:
-    """Return the axis along which entries of the result depend on all entries up to theirs."""
+    """Return the axis of a cumulative function."""
     if rule.entries != "running" or _rank(value) is None or _rank(value) != _rank(call.result):
         return None
     given = arguments(call)
@@ -222,7 +222,7 @@ def _axis_along(call: Call, rule: Rule, value: Value) -> Const | None:
 
 
 def _any_from_here(scope: ReverseScope, test: Value, axis: Const) -> Value:
-    """Emit flags that tell whether one of the flags from each place on is set."""
+    """Emit a reversed cumulative *any* of flags along an axis."""
     backward = scope.call(np.flip, test, axis)
     counts = scope.call(np.cumsum, scope.call(np.astype, backward, Const(np.float64)), axis)
     return scope.call(operator.ne, scope.call(np.flip, counts, axis), Const(0.0))

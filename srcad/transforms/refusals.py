@@ -266,13 +266,13 @@ def refuse_no_partial(op: Call, place: int | str, partial: Any) -> None:
 
 
 def _with_constant(op: Call, place: int | str) -> str:
-    """Return the user's call with one argument as a constant."""
+    """Return the remedy: the user's call with `stop_gradient` around one argument."""
     name = text.target_name(op.target)
     return text_with_constant(op, name, place) or "srcad.stop_gradient(...)"
 
 
 def _as_constant(op: Call) -> str:
-    """Return the user's call as a constant."""
+    """Return the remedy: `stop_gradient` around the user's call."""
     written = text_of_call(op.where) or f"{dotted(text.target_name(op.target))}(...)"
     return f"srcad.stop_gradient({written})"
 

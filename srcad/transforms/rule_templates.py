@@ -1,9 +1,9 @@
-"""Memo of what rules write: the calls of a rule's first use are the template of the next.
+"""Memoised lowering of rules: the calls of a rule's first use are the template of the next.
 
-What a shipped rule writes depends on the kinds of its operands, on its constants, and on whether
-numbers of unknown dtype may be complex.  An elementwise rule reads no lengths; of another one the
-key has the lengths too, up to the names of unknown ones, and its calls serve as a template only if
-nothing that it, or the deduction of its types, asked was answered by the lengths of the example.
+The calls that a shipped rule emits depend on the types of its operands, on its constants, and on
+whether numbers of unknown dtype may be complex.  An elementwise rule does not depend on lengths.
+For other rules the key contains the lengths, with symbolic ones numbered, and the calls become a
+template only if no decision, of the rule or of type inference, used the lengths of the example.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SIMPLE = (int, float, bool, str, type(None))
 
 @dataclass(frozen=True, eq=False)
 class _Template:
-    """The calls that a rule wrote for some operands, the names of their results, and its result."""
+    """Calls of a rule for some operands, name hints of their results, and the rule's result."""
 
     operands: tuple[Value, ...]
     calls: tuple[Call, ...]
@@ -44,7 +44,7 @@ _templates: dict[Any, _Template] = {}
 def write_rule(
     inline: Inline, builder: Builder, rule: Rule, args: list[Arg], keywords: dict[str, Arg]
 ) -> Any:
-    """Write the formula of a rule; return its result."""
+    """Emit the calls of a rule, and return its result."""
     assert rule.function is not None
     given = tuple(v for a in (*args, *keywords.values()) for v in values_in(a))
     key = _key(rule, args, keywords, given)
@@ -69,7 +69,7 @@ def write_rule(
 def _key(
     rule: Rule, args: list[Arg], keywords: dict[str, Arg], given: tuple[Value, ...]
 ) -> tuple[Any, ...] | None:
-    """Return all that the calls of a rule depend on; None if that cannot be said."""
+    """Return the key of a template; None if an operand has none."""
     if not rule.shipped or any(value.selected is not None for value in given):
         return None
     symbols: dict[Symbol, int] | None = None if rule.kind == "derivative" else {}
@@ -115,7 +115,7 @@ def _kind_of_type(type_: Type, symbols: dict[Symbol, int] | None) -> Any:
 
 
 def _kind_of_length(extent: Extent, symbols: dict[Symbol, int]) -> Any:
-    """Return an expression with numbers for its symbols; None if one has known bounds."""
+    """Return a length with numbered symbols; None if it contains a loop index."""
     extent = resolved(extent)
     if any(isinstance(symbol, sizes.IndexSymbol) for symbol, _ in extent.terms):
         return None
@@ -127,7 +127,7 @@ def _kind_of_length(extent: Extent, symbols: dict[Symbol, int]) -> Any:
 
 # -------------------------------------------------------------------------------- templates
 def _is_plain(ops: list[Op], given: tuple[Value, ...], rule: Rule, found: Any) -> bool:
-    """Return True if ops are calls that name nothing but the operands and each other."""
+    """Return True if ops are calls without other free values than the operands."""
     known = set(given)
     for op in ops:
         if not isinstance(op, Call) or op.effect or not known.issuperset(op.operands):
@@ -148,9 +148,9 @@ def _is_known(found: Any, known: set[Value]) -> bool:
 
 
 def _is_repeatable(call: Call) -> bool:
-    """Return True if a call is the same wherever it is written, with a type by its arguments.
+    """Return True if a call depends on its arguments only, and its type is inferred.
 
-    Calls of `over_gaps` name the user's line.
+    Calls of `over_gaps` contain the user's line.
     """
     is_placed = isinstance(call.target, Routine) or call.target is gaps.over_gaps
     if is_placed or call.result.selected is not None:

@@ -245,7 +245,7 @@ def _without_places(scope: ReverseScope, call: Call, after: Mask) -> Value:
 
 
 def _at_places(scope: ReverseScope, call: Call, value: Value, flags: Value) -> Value:
-    """Emit the mask of an array of which a call reads some places."""
+    """Emit the mask of an array that is read at an index."""
     index, shape = call.args[1], scope.call(np.shape, value)
     if not reads_a_copy(index):
         nothing = scope.call(np.zeros, shape, dtype=Const(bool))

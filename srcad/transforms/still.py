@@ -95,7 +95,7 @@ def unless_still(scope: ReverseScope, op: Call, place: int | str, y_bar: Atom, b
 
 
 def _or_nan(scope: ReverseScope, test: Value, value: Atom) -> Value:
-    """Return a test that is also True where a value is nan: the root has no derivative there.
+    """Return a test that is also True where a value is nan, so that nan is kept.
 
     Its operand is nan then, as ``m * p`` is where ``m`` is 0 and ``p`` is inf; at a root of 0 the
     cotangent of the operand is inf.

@@ -155,7 +155,7 @@ def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 
 
 def _as_floats(forward: ForwardScope, value: Value) -> Value:
-    """Return an array, that of integers as floats: cotangents of it are of that dtype."""
+    """Return an array, of integers as floats: its cotangents have that dtype."""
     type_ = value.type
     if not isinstance(type_, Numeric) or type_.form != "array" or type_.kind not in "iu":
         return value
@@ -163,7 +163,7 @@ def _as_floats(forward: ForwardScope, value: Value) -> Value:
 
 
 def _refuse_stops(op: Call, block: Block, moving: set[Value]) -> None:
-    """Refuse a rule that stops its cotangent: its transpose would lose that term."""
+    """Refuse to transpose a rule that applies `stop_gradient` to its cotangent."""
     for one in walk(block):
         if moving.isdisjoint((*one.operands, *(v for b in one.blocks for v in b.free))):
             continue

@@ -174,7 +174,7 @@ _examples_asked = [0]
 
 
 def count_of_examples() -> int:
-    """Return how often the lengths of an example, or bounds, have been asked for so far."""
+    """Return how many decisions have used lengths of the example or bounds so far."""
     return _examples_asked[0]
 
 

@@ -1,7 +1,7 @@
-"""Names of saved values: the adjoint's parameters are called like the primal's variables.
+"""Names of residuals: the adjoint's parameters are named after the primal's variables.
 
-They are read from the text of the primal, since it is known only there which values share a
-variable, and which names are numbered because they were taken.
+The names are taken from the generated code of the primal: only there it is known which values share
+a variable, and which names have a number appended.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from srcad.startup.records import replace
 
 
 def returned_items(text: str, count: int, among: int | None = None) -> list[ast.expr] | None:
-    r"""Return the last `count` items that the first function of a text returns.
+    r"""Return the last `count` expressions that the first function of generated code returns.
 
     Where it returns in several places, a variable goes before another expression, and a constant
     is last: it stands for a value that another path saves.  None if it returns no more than
@@ -50,7 +50,7 @@ def _rank(item: ast.expr) -> int:
 
 
 def names_of_saved(text: str, count: int, among: int) -> list[str] | None:
-    r"""Return names for the last `count` of `among` items that a text's first function returns.
+    r"""Return distinct names for the last `count` of `among` expressions that a function returns.
 
     They differ from each other.  An item that is no variable has a name from its operation.  None
     if the function returns another number of items.
@@ -86,7 +86,7 @@ def _wanted(item: ast.expr) -> str:
 
 
 def named_alike(adjoint: Function, primal: Function, text: str, count: int) -> Function:
-    """Return an adjoint whose first `count` parameters have the names of the primal's results.
+    """Rename the first `count` parameters of an adjoint after the variables of the primal.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def named_alike(adjoint: Function, primal: Function, text: str, count: int) -> F
 
 
 def with_parameter_names(function: Function, names: Sequence[str]) -> Function:
-    """Return a function with other names for its first parameters."""
+    """Rename the first parameters of a function."""
     old = function.params[: len(names)]
     new = [Value(value.type, name) for value, name in zip(old, names, strict=True)]
     block = substituted_block(function.block, dict(zip(old, new, strict=True)))

@@ -192,7 +192,7 @@ def opaque_call(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) ->
 
 
 def _callee_as_operand(state: Machine, callee: Constant) -> Atom | None:
-    """Return a callee that is read at the call, or that no table holds; else None."""
+    """Return a dynamic or unhashable callee as an operand; None for others."""
     function = callee.value
     if isinstance(function, types.FunctionType) and not function.__closure__:
         state.guard(callee.path, "is", function)
@@ -447,7 +447,7 @@ def _of_holder(
 
 
 def _is_own_code(function: Any) -> bool:
-    """Return True for code of the user's: its parameter ``out`` is one like any other."""
+    """Return True for user code, in which ``out`` is an ordinary parameter."""
     if isinstance(function, types.FunctionType | types.MethodType):
         return not is_library(function)
     wraps = isinstance(function, type | functools.partial | functools._lru_cache_wrapper)

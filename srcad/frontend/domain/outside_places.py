@@ -52,7 +52,7 @@ class OutsidePlace:
 
 @dataclass(frozen=True, eq=False)
 class WorkArray:
-    """An array outside into which the function writes: its contents, and how to refuse that."""
+    """A captured array that the function writes into, and the error that refuses the write."""
 
     place: OutsidePlace
     error: errors.SrcadError
@@ -60,7 +60,7 @@ class WorkArray:
 
 @dataclass(frozen=True, eq=False)
 class UnseenRead:
-    """An opaque call that runs code of the user's, which may read a place outside.
+    """An opaque call of user code that may read a location outside the function.
 
     `result` is that of the call; `code` are the functions and objects that it was given; `places`
     held something active at the call; a `repeated` call stands in a loop or branch.
@@ -115,7 +115,7 @@ class Outside:
         return Outside(self.holders, self.first, unread=self.unread, work=self.work)
 
     def follow(self, error: errors.SrcadError) -> bool:
-        """Follow the array that an error is about from now on; False if there is none."""
+        """Treat the array of a refused write as a work array; False if it cannot be one."""
         found = next((one for one in self.refused if one.error is error), None)
         if found is None or found.place.key in self.work:
             return False

@@ -126,7 +126,7 @@ class RecordValue:
 
 @dataclass(frozen=True, eq=False)
 class AttributesValue(DictValue):
-    """``vars(object)`` of an object made in the function: it follows what the object holds."""
+    """``vars(object)``: a dict view of the attributes of an object made in the function."""
 
     of: RecordValue = field(default_factory=lambda: RecordValue(object, (), ()))
 

@@ -33,7 +33,7 @@ _COPYING = frozenset({"builtins", "numpy", "fractions", "decimal", "array"})
 
 
 def acts_anew(function: Any) -> bool:
-    """Return True if every call of a builtin does, or makes, something of its own."""
+    """Return True if equal calls of a builtin must not be merged."""
     return effect_of(function) in ("sets", "deletes", "advances", "reads", "makes")
 
 

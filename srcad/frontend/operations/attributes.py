@@ -131,7 +131,7 @@ def of_sequence(state: Machine, box: AbstractValue, name: str) -> AbstractValue:
 
 
 def _refuse_attribute_of_result(state: Machine, box: TupleValue, name: str) -> None:
-    """Refuse an attribute of a result of a library that is none of its items."""
+    """Refuse an attribute of a library result that is not one of its items."""
     calls = (op for op in state.builder.ops if isinstance(op, Call))
     target = next((op.target for op in calls if op.result is box.source), None)
     rule = registry.lookup(target)
@@ -304,7 +304,7 @@ def of_record(state: Machine, box: RecordValue, name: str) -> AbstractValue:
 
 
 def has_dict_of_attributes(box: RecordValue) -> bool:
-    """Return True if ``__dict__`` of an object is certain to be the attributes of its record."""
+    """Return True if the ``__dict__`` of an object is known to be its attributes."""
     cls = box.cls
     if cls is types.SimpleNamespace:
         return True

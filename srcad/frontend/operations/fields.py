@@ -157,7 +157,7 @@ def has_written(state: Machine, box: Constant, name: str) -> bool:
 def set_attribute(
     state: Machine, box: AbstractValue, name: str, value: AbstractValue, *, frozen: bool = True
 ) -> None:
-    """``box.name = value``; not `frozen`: past what the class says of it."""
+    """``box.name = value``; without `frozen` it bypasses ``__setattr__`` of the class."""
     if name in ("__dict__", "__class__"):
         state.refuse(
             errors.MutationError,
@@ -197,7 +197,7 @@ def _own_method(state: Machine, box: RecordValue, name: str) -> AbstractValue:
 
 
 def _refuse_custom_setattr(state: Machine, cls: type, name: str) -> None:
-    """Refuse to write an attribute of an object whose class defines that in C."""
+    """Refuse an attribute write if the class has a ``__setattr__`` without Python source."""
     own = inspect.getattr_static(cls, name)
     parameters = getattr(cls, "__dataclass_params__", None)
     plain = own is vars(object)[name] or cls is types.SimpleNamespace
@@ -265,7 +265,7 @@ def _accessor(
 
 
 def delete_attribute(state: Machine, box: AbstractValue, name: str, *, frozen: bool = True) -> None:
-    """``del box.name``; not `frozen`: past what the class says of it."""
+    """``del box.name``; without `frozen` it bypasses ``__delattr__`` of the class."""
     if isinstance(box, Constant):
         _delete_outside(state, box, name)
         return

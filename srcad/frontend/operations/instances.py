@@ -67,7 +67,7 @@ def set_frozen(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | No
 
 @means(object.__setattr__.__get__)
 def bound_set_frozen(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``object.__setattr__.__get__(self)``, as classes of attrs have it in ``__init__``."""
+    """``object.__setattr__.__get__(self)``, as in ``__init__`` of attrs classes."""
     return BoundValue(Constant(object.__setattr__), args[:1]) if args else None
 
 

@@ -103,7 +103,7 @@ class Effects:
             self.see(member)
 
     def take(self, written: WrittenNames, names: dict[str, Any]) -> None:
-        """Take in the text of a function with its global names."""
+        """Add the names that a function mentions, and its globals."""
         self.names |= written.names
         self.others |= written.others
         self.mentioned |= written.mentioned

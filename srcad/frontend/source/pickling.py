@@ -120,7 +120,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Made:
-    """A function that srcad has made of statements of the user's, as its code.
+    """Pickled form of a function that srcad has compiled from user statements.
 
     `module` holds its globals, `held` are the contents of its closure and its defaults.  The code
     is that of one version of Python, and so is the rest of a pickle that holds it.
@@ -134,7 +134,7 @@ class Made:
 
     @staticmethod
     def of(value: Any) -> Any:
-        """Return the code of a function that was made, or the value itself; also inside lists."""
+        """Replace compiled functions by their code, also inside lists."""
         if type(value) in (list, tuple):
             return type(value)(Made.of(item) for item in value)
         is_made = isinstance(value, FunctionType) and value.__qualname__.startswith("factory")
@@ -147,7 +147,7 @@ class Made:
 
     @staticmethod
     def found(value: Any) -> Any:
-        """Return the value with the functions in the place of their codes."""
+        """Replace code by functions, also inside lists."""
         if type(value) in (list, tuple):
             return type(value)(map(Made.found, value))
         if not isinstance(value, Made):

@@ -32,7 +32,7 @@ _ARITHMETIC = ("sum", "difference", "product", "quotient", "power", "negative") 
 
 
 def _is_arithmetic(target: Any) -> bool:
-    """Return True for the operators of which formulas consist, and for the items of an array."""
+    """Return True for arithmetic operators and array indexing."""
     row = row_of_operator(target)
     if row is None:
         return target is operator.getitem
@@ -222,7 +222,7 @@ def _caught(statements: list[Statement]) -> Iterator[Value]:
 
 
 def _may_share(webs: Webs, target: Value, source: Value, own: Container[str]) -> bool:
-    """Two names that mean something stay two: ``x = a`` before a loop is there to be read.
+    """Return True if two variables may be merged; two user names are kept: ``x = a``.
 
     A value of the user's function has no name of a cotangent, unless `own` has that name.
     """
@@ -236,13 +236,13 @@ def _may_share(webs: Webs, target: Value, source: Value, own: Container[str]) ->
 
 
 def _own_bars(params: Iterable[Value], origins: dict[Value, Do]) -> frozenset[str]:
-    """Return the names of the user's that look like those of cotangents."""
+    """Return the user's names that end like those of cotangents."""
     named = [*params, *(value for value in origins if _is_primal(value, origins))]
     return frozenset(v.hint for v in named if v.hint is not None and v.hint.endswith("_bar"))
 
 
 def _is_primal(value: Value, origins: dict[Value, Do]) -> bool:
-    """Return True if an operation of the user's function makes a value."""
+    """Return True if a value is the result of a primal operation."""
     return value in origins and origins[value].op.half == "primal"
 
 
@@ -339,7 +339,7 @@ def _have_the_same_derived_name(webs: Webs, a: Value, b: Value) -> bool:
 
 
 def _name(webs: Webs, uses: Uses) -> None:
-    """Give each variable its name; a list of saved values has that of their variable."""
+    """Name each variable; a list of residuals is named after their variable."""
     taken: set[str] = set()
     numbers: dict[str, int] = {}
     distinct = dict.fromkeys(webs.web.values())
@@ -353,7 +353,7 @@ def _name(webs: Webs, uses: Uses) -> None:
 
 
 def _depth(web: Web, webs: Webs, lists: Mapping[Web, Value]) -> int:
-    """Return 0 for a variable that is no list of saved values, 1 for one, 2 for a list of these."""
+    """Return the nesting depth of a list of residuals; 0 for other variables."""
     seen: list[Web] = []
     while web in lists and web not in seen:
         seen.append(web)

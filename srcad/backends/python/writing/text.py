@@ -57,17 +57,17 @@ class _Generator(SourceGenerator):  # type: ignore[misc]
 
 
 def _comment(node: Comment, width: int) -> list[str]:
-    """Return the lines of a comment; the place is in full, since it is what a reader looks for."""
+    """Return the lines of a comment; the source location is never truncated."""
     if not node.place:
         return [one_line(f"# {node.text}", width)]
     place = one_line(node.place)
     room = width - len(place) - 2
-    if room < _LEAST_TEXT and len(node.text) + 2 > room:  # the place has a line of its own
+    if room < _LEAST_TEXT and len(node.text) + 2 > room:  # the location has a line of its own
         return [one_line(f"# {node.text}", max(width, _LEAST_TEXT)), f"# {place}"]
     return [f"{one_line(f'# {node.text}', room)}  {place}"]
 
 
-_LEAST_TEXT = 40  # columns of the user's line beside its place
+_LEAST_TEXT = 40  # columns of the user's line beside its location
 
 
 def _quoted(text: str) -> str:
