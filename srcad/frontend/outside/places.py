@@ -70,7 +70,7 @@ def real(state: Machine, name: str, box: AbstractValue) -> Atom:
 
 
 def _refuse_work_array(state: Machine, box: AbstractValue) -> None:
-    """Refuse to put a work array elsewhere: what is read of it here is a version, not itself."""
+    """Refuse to store a work array: later reads of the stored alias are not tracked."""
     for value in values_of(box) if state.outside.work else ():
         found = state.origins.get(value)
         objects = frozenset({value}) if found is None else found.everything
@@ -210,13 +210,13 @@ def content_of(state: Machine, place: OutsidePlace) -> AbstractValue | None:
 
 
 def content_without_path(state: Machine, owner: Any, kind: str, name: Any) -> AbstractValue | None:
-    """Return the value of a place that code without a path reads, if it was written, else None."""
+    """Return the value of a location read without an access path; None if it was not written."""
     seen = state.outside.seen.get((id(owner), kind, name))
     return content_of(state, next(iter(seen.values()))) if seen else None
 
 
 def held_without_path(state: Machine, value: Any) -> Holder | None:
-    """Return a list or dict that code without a path reads, if this function writes into it."""
+    """Return a list or dict read without an access path, if the function writes into it."""
     if type(value) not in (list, dict) or not is_held(state, value):
         return None
     for key, seen in state.outside.seen.items():
@@ -258,7 +258,7 @@ def is_active(state: Machine) -> bool:
 
 
 def active_places(state: Machine) -> set[Key]:
-    """Return the places outside that hold something that carries a derivative, or may hold it."""
+    """Return the locations outside the function that may hold active values."""
     env, found = state.frames[0].env, set[Key]()
     for key, name in state.outside.written.items():
         box = env.get(name, UNBOUND)
@@ -277,6 +277,8 @@ def begin(state: Machine, place: OutsidePlace, box: AbstractValue) -> None:
 def put(state: Machine, place: OutsidePlace, box: AbstractValue, *, appended: bool = False) -> None:
     """Write a place: now, in the order of what the function does."""
     outside = state.outside
+    if not appended and _holds_work_array(state, place, box):
+        return
     outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
     outside.count += 1
     name = _name(state, place)
@@ -292,6 +294,15 @@ def put(state: Machine, place: OutsidePlace, box: AbstractValue, *, appended: bo
     if any(map(has_storage, values_of(box))):
         outside.arrays.add(name)
     state.note_write(outside.token)
+
+
+def _holds_work_array(state: Machine, place: OutsidePlace, box: AbstractValue) -> bool:
+    """Return True if a location holds the work array `box`, as after ``self.buf += x``."""
+    outside, env = state.outside, state.frames[0].env
+    return place.key not in outside.written and any(
+        place.content in outside.seen.get(key, ()) and env.get(outside.written[key]) is box
+        for key in outside.work
+    )
 
 
 def delete_place(state: Machine, place: OutsidePlace) -> None:

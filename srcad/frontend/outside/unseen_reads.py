@@ -1,8 +1,8 @@
-"""Opaque calls that may read a place outside which holds a differentiated value.
+"""Opaque calls that may read active values from locations outside the function.
 
-An integrator calls the user's function, and that reads an attribute which was written before: the
-derivative through the attribute is unknown.  Such a call is noted with the user's code that it may
-run.  Where its result reaches that of the function, `analysis.opaque_results` refuses it.
+An integrator calls a function that reads an attribute written before: the derivative through the
+attribute is unknown.  Such calls are recorded with the user code that they may run;
+`analysis.opaque_results` refuses those on which the result of the function depends.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def note_call(
     kwargs: tuple[tuple[str, Arg], ...],
     result: Value,
 ) -> None:
-    """Note a call that runs code of the user's which srcad does not interpret."""
+    """Record a call that may run user code which srcad does not interpret."""
     named = [arg for name, arg in kwargs if name != "key" or not is_one_of(target, _SELECTING)]
     code = tuple(_code_in(state, (Const(target), *args, *named)))
     if not code:
@@ -105,7 +105,7 @@ def _error(state: Machine, name: str) -> errors.SrcadError:
 
 
 def _code_in(state: Machine, args: Iterable[Arg]) -> Iterator[Any]:
-    """Yield the functions and objects of the user's that arguments are or hold."""
+    """Yield user functions and objects among arguments and their items."""
     for arg in args:
         if isinstance(arg, Display):
             yield from _code_in(state, arg.items)
@@ -120,7 +120,7 @@ def _code_in(state: Machine, args: Iterable[Arg]) -> Iterator[Any]:
 
 
 def _code_of(state: Machine, value: Value) -> Iterable[Any]:
-    """Return the code that an object may run which is known at the call only."""
+    """Return the user code that a dynamic object may run."""
     known = state.outside.code.get(value)
     if known is not None:
         return known
@@ -155,7 +155,7 @@ def _is_own_ufunc(ufunc: np.ufunc) -> bool:
 
 # ------------------------------------------------------------------------------ reads
 def settle(state: Machine) -> None:
-    """Keep the errors of the calls that may read an active place; those in loops read any."""
+    """Keep the errors of calls that may read an active location, in loops any location."""
     at_end = active_places(state) | state.outside.active if state.outside.unseen else set()
     for one in state.outside.unseen:
         places = one.places | at_end if one.repeated else one.places
@@ -168,7 +168,7 @@ def _effects(one: UnseenRead) -> Effects:
 
 
 def _is_given(one: UnseenRead, places: Iterable[Key]) -> bool:
-    """Return True if a call is given an object that holds a place: it may copy all of it."""
+    """Return True if an argument contains an active location, so that the call may copy it."""
     found = Effects(SKIPPED)
     for given in one.code:
         if not callable(given):
@@ -177,7 +177,7 @@ def _is_given(one: UnseenRead, places: Iterable[Key]) -> bool:
 
 
 def function_may_read(state: Machine, box: FunctionValue, around: Iterable[AbstractValue]) -> bool:
-    """Return True if a local function may read an active place; `around` are its free variables."""
+    """Return True if a local function may read an active location; `around`: free variables."""
     places = active_places(state)
     if not places:
         return False
@@ -191,13 +191,13 @@ def function_may_read(state: Machine, box: FunctionValue, around: Iterable[Abstr
 
 
 def object_may_read(state: Machine, value: Any) -> bool:
-    """Return True if a call of an object from outside may read an active place."""
+    """Return True if a call of a captured object may read an active location."""
     places = active_places(state)
     return bool(places) and _may_read(effects_of(value, (), SKIPPED), places)
 
 
 def _may_read(effects: Effects, places: Iterable[Key]) -> bool:
-    """Return True if code that mentions these names, and sees these objects, may read a place."""
+    """Return True if code with these names and reachable objects may read a location."""
     seen = [one for one in effects.seen.values() if one is not None]
     if effects.cut or not effects.mentioned.isdisjoint(_BY_ANY_NAME) or any(map(_is_unknown, seen)):
         return True
@@ -211,7 +211,7 @@ def _may_read(effects: Effects, places: Iterable[Key]) -> bool:
 
 
 def _is_unknown(one: Any) -> bool:
-    """Return True for an object that runs, or reads, what it does not show."""
+    """Return True for an object with unknown code or unknown reads."""
     is_ufunc = is_instance(one, np.ufunc)
     return is_instance(one, (*_READERS, *_RUNNING)) or (is_ufunc and not _is_own_ufunc(one))
 
@@ -221,7 +221,7 @@ def _is_skipped(module: types.ModuleType) -> bool:
 
 
 def current_objects(state: Machine, box: AbstractValue) -> Iterator[Any]:
-    """Yield the objects outside that a box is or holds, as they are now."""
+    """Yield the current captured objects of a value and its items."""
     if isinstance(box, Constant | Holder):
         yield box.value
     path = state.paths.get(box) if isinstance(box, Value) else None

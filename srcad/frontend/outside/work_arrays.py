@@ -1,9 +1,9 @@
-"""Work arrays: arrays outside that the function fills before it reads them.
+"""Work arrays: captured arrays that the function initialises before it reads them.
 
-Inside the function such an array is one of its own, without contents at first: a name of the frame
-at the bottom (`places`) holds its version.  Every write is done to the real array, too, with the
-plain value, where it stands: so it holds what the original call leaves, also after an error.  That
-nothing is read which was not written before is proved afterwards (`initialised_entries`).
+They are interpreted as local, uninitialised arrays: a name of the outermost frame (`places`) holds
+the current version.  Each store is repeated on the captured array, at the same point and with the
+primal value, so that it has the contents which the original call leaves, also after an exception.
+`initialised_entries` proves afterwards that no entry is read before it is written.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _FUNCTIONS = (
 
 # ------------------------------------------------------------------------------ which
 def note_refused(state: Machine, array: Value, error: errors.SrcadError) -> None:
-    """Note that a write was refused which may be one into a work array."""
+    """Record a refused write into an array that may be a work array."""
     path = next((c.path for c in state.captures if c.value is array), None)
     if path is None:
         return
@@ -74,7 +74,7 @@ def _is_plain_array(held: Any) -> bool:
 
 
 def _is_reached_plainly(state: Machine, path: Path) -> bool:
-    """Return True if a path leads through modules, functions and the user's objects only.
+    """Return True if a path goes through modules, functions and user objects only.
 
     An object of a library may use its array in ways of its own.
     """
@@ -91,7 +91,7 @@ def _place(path: Path, held: np.ndarray) -> OutsidePlace:
 
 # ------------------------------------------------------------------------------ versions
 def begin(state: Machine) -> None:
-    """Bind the first versions of the work arrays."""
+    """Bind the initial versions of the work arrays."""
     outside = state.outside
     for key, array in outside.work.items():
         place = array.place
@@ -111,7 +111,7 @@ def _real(state: Machine, place: OutsidePlace) -> Value:
 
 
 def version_of(state: Machine, path: Path, value: Any) -> AbstractValue | None:
-    """Return the version of a work array that something outside is; None if it is none."""
+    """Return the current version of a captured work array; None for other values."""
     outside = state.outside
     if not isinstance(value, np.ndarray):
         _refuse_method_of_array(state, value)
@@ -127,7 +127,7 @@ def version_of(state: Machine, path: Path, value: Any) -> AbstractValue | None:
 
 
 def _refuse_method_of_array(state: Machine, value: Any) -> None:
-    """Refuse callables outside that may hold one of the arrays: their results are not followed."""
+    """Refuse captured callables that may alias a work array."""
     is_method = isinstance(value, BuiltinFunctionType) and not is_instance(
         value.__self__, ModuleType | type(None)
     )
@@ -138,7 +138,7 @@ def _refuse_method_of_array(state: Machine, value: Any) -> None:
 
 # ------------------------------------------------------------------------------ writes
 def changed(state: Machine, before: Env) -> Iterator[tuple[Value, Value]]:
-    """Yield the real arrays of which there is a new version, and that."""
+    """Yield each captured array that has a new version, and the version."""
     env, outside = state.frames[0].env, state.outside
     for key, array in outside.work.items():
         old, new = (e.get(outside.written[key], UNBOUND) for e in (before, env))
@@ -150,7 +150,7 @@ def changed(state: Machine, before: Env) -> Iterator[tuple[Value, Value]]:
 
 
 def write(state: Machine, array: Value, index: Arg, value: Value) -> None:
-    """Write a value into a real array."""
+    """Emit a store into a captured array."""
     state.outside.count += 1
     state.emit(operator.setitem, array, index, value, effect=True, type=NOTHING)
     state.note_write(state.outside.token)
@@ -158,7 +158,7 @@ def write(state: Machine, array: Value, index: Arg, value: Value) -> None:
 
 # ------------------------------------------------------------------------------ other names
 def checked(state: Machine, params: Sequence[Value]) -> list[Op]:
-    """Return the operations of the function, after checks that nothing else shows its arrays."""
+    """Prepend checks that no other argument or capture shares memory with a work array."""
     ops = state.builder.ops
     for array in state.outside.work.values():
         real = _real(state, array.place)
@@ -174,7 +174,7 @@ def checked(state: Machine, params: Sequence[Value]) -> list[Op]:
 
 
 def _used(state: Machine, params: Sequence[Value]) -> list[Value]:
-    """Return the arguments and captures that are read as something which may hold an array."""
+    """Return the used arguments and captures that may contain an array."""
     given = {*params, *(c.value for c in state.captures)}
     used: dict[Value, None] = {}
     for op in walk(Block((), tuple(state.builder.ops), ())):
@@ -191,14 +191,14 @@ def _calls(state: Machine) -> Iterator[Call]:
 
 
 def _may_call(op: Call) -> bool:
-    """Return True if a call may read one of the arrays unseen: by an object, or a callback."""
+    """Return True if a call may read a work array through an object or a callback."""
     is_function = is_instance(op.target, _FUNCTIONS) or type(op.target) is type(np.sum)
     operands = (*op.args, *(arg for _, arg in op.kwargs))
     return not is_function or op.target is primitives.apply or any(map(_is_callback, operands))
 
 
 def _is_callback(arg: Arg) -> bool:
-    """Return True if an argument is, or holds, a function of the user's."""
+    """Return True if an argument is or contains a user function."""
     if isinstance(arg, Display):
         return any(map(_is_callback, arg.items))
     value = arg.value if isinstance(arg, Const) else None

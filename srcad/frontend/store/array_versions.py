@@ -183,9 +183,10 @@ def _follow(
 def _write_through(
     state: Machine, before: Env, root: Value | None, place: tuple[Step, ...]
 ) -> None:
-    """Write into arrays outside what was written into their versions.
+    """Repeat a store into versions of work arrays on the captured arrays.
 
-    `place` leads to it from `root`, the new version; None: it is not known where that is.
+    `place` are the views from `root`, the new version, to the index that was written; `root` is
+    None where the index is unknown, and the whole array is written then.
     """
     for array, new in work_arrays.changed(state, before):
         if new is not root or not place:

@@ -90,7 +90,7 @@ def write(
 
 
 def _with_attributes(state: Machine, box: RecordValue, attributes: DictValue) -> RecordValue:
-    """Return an object with the attributes that were written into its ``__dict__``."""
+    """Return the object after a write into its ``__dict__``."""
     for name in attributes.keys:
         found = inspect.getattr_static(box.cls, name, None) if isinstance(name, str) else property
         if hasattr(found if isinstance(found, type) else type(found), "__set__"):

@@ -35,13 +35,18 @@ def check_owner(state: Machine, objects: frozenset[Value]) -> None:
 
 
 def _refuse_outside(state: Machine, object_: Value) -> NoReturn:
-    """Refuse to write into an array outside; note which, as it may be a work array."""
+    """Refuse a write into a captured array, and record the array: it may be a work array."""
     try:
         state.refuse(
             errors.MutationError,
             "cannot write into an array from outside the function",
-            why="a global or enclosing array would change with every gradient.",
-            help=("write into a copy:  y = y.copy()", "or pass the array as an argument"),
+            why="only a work array may be written into: each of its entries must certainly be "
+            "written before it is read in the same call, and it must not be stored elsewhere.",
+            help=(
+                "write all of it first:  work[:] = 0.0",
+                "or write into a copy:  y = y.copy()",
+                "or pass the array as an argument",
+            ),
         )
     except errors.MutationError as error:
         work_arrays.note_refused(state, object_, error)

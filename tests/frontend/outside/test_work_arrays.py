@@ -175,8 +175,31 @@ def part_only(x):
     return BUFFER[1] * x[0]
 
 
+def by_augmented_attribute(x):
+    HOLDER.work[:] = x
+    for _ in range(2):
+        HOLDER.work *= x
+        HOLDER.work += HOLDER.work[0]
+    return np.sum(HOLDER.work * x)
+
+
+def by_augmented_attribute_on_a_path(x):
+    ENERGY.work[:] = x
+    if x[0] > 0:
+        ENERGY.work **= 2
+    return np.sum(ENERGY.work * x)
+
+
+def by_augmented_global(x):
+    global BUFFER
+    BUFFER[:] = x
+    BUFFER *= x
+    return np.sum(BUFFER * x)
+
+
 PROGRAMS = (
-    by_slice, by_ellipsis, by_out, by_copyto, by_fill, by_method, by_attribute, by_two_names,
+    by_augmented_attribute, by_augmented_attribute_on_a_path, by_augmented_global, by_slice,
+    by_ellipsis, by_out, by_copyto, by_fill, by_method, by_attribute, by_two_names,
     by_parts, by_blocks, by_view, in_every_iteration, entry_by_entry, by_recurrence,
     on_either_path, two_arrays, swapped, filled_by_helper, reset_by_helper, part_only,
 )  # fmt: skip
@@ -414,6 +437,18 @@ def through_vectorized(x):
     return np.sum(np.fromfunction(np.vectorize(lambda i: BUFFER[int(i)]), (3,)))
 
 
+def augmented_first(x):
+    HOLDER.work += x
+    return np.sum(HOLDER.work)
+
+
+def augmented_when_stored_elsewhere(x):
+    HOLDER.work[:] = x
+    HOLDER.last = HOLDER.work
+    HOLDER.work += 1.0
+    return np.sum(HOLDER.last)
+
+
 def stored_elsewhere(x):
     HOLDER.work[:] = x
     HOLDER.last = HOLDER.work
@@ -428,7 +463,7 @@ REFUSED = (
     read_before, read_by_last_iteration, partly_written, on_one_path, until_break, triangle,
     one_entry_too_early, up_to_negative, in_place_first, through_another_view,
     through_bound_method, through_callback, through_named_callback, through_vectorized,
-    stored_elsewhere, in_inner_derivative,
+    stored_elsewhere, augmented_first, augmented_when_stored_elsewhere, in_inner_derivative,
 )  # fmt: skip
 
 
