@@ -20,7 +20,7 @@ from srcad.ir.operations import (
     operation_of,
 )
 from srcad.rules import registry as table
-from srcad.rules.row import Law, Order
+from srcad.rules.row import Law, Order, Rule
 from srcad.types.numeric import Numeric
 
 
@@ -221,9 +221,29 @@ def returns_fresh_object(target: Any) -> bool:
 
 
 # ------------------------------------------------------------------------ facts of the row
+_NOTHING_KNOWN = Rule(None, "")
+
+
 def law_of(target: Any) -> Law:
     """Return the law of a function: of `np.multiply` and ``operator.mul`` it is ``product``."""
     return table.row_of(target).law
+
+
+def row_with_infinities(target: Any) -> Rule:
+    """Return the row of a function that is infinite where it overflows, and at poles.
+
+    Those of `math` raise there instead; of them nothing is known.
+    """
+    return _NOTHING_KNOWN if module_of(target) == "math" else table.row_of(target)
+
+
+def exponent_of(target: Any) -> float | None:
+    """Return the exponent of `np.sqrt` and the like, which are powers of their operands.
+
+    None for other functions, and for magnitudes.
+    """
+    exponent = row_with_infinities(target).exponent
+    return exponent if exponent not in (0, 1) else None
 
 
 def order_of(target: Any) -> Order:

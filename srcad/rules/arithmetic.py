@@ -84,6 +84,7 @@ def divide(a, b, *, y):
 @derivative(
     operator.neg,
     entries="each",
+    symmetry="odd",
     law="negative",
     nan="stays",
     sign=Sign("-", ast.USub),
@@ -97,6 +98,7 @@ def negative(a):
 @derivative(
     operator.pos,
     entries="each",
+    symmetry="odd",
     law="positive",
     nan="stays",
     sign=Sign("+", ast.UAdd),
@@ -111,6 +113,8 @@ def positive(a):
     operator.abs,
     math.fabs,
     entries="each",
+    symmetry="even",
+    exponent=1.0,
     nan="stays",
     special=("__abs__",),
     samples=(-2, -0.2),
@@ -278,7 +282,7 @@ def fmin(a, b):
 
 
 # ------------------------------------------------------------------------ two coordinates
-@derivative(np.hypot, safe=1.0, samples=(0.3, 2), kinks={(0, 0): (0, 0)})
+@derivative(np.hypot, symmetry="even", safe=1.0, samples=(0.3, 2), kinks={(0, 0): (0, 0)})
 def hypot(a, b, *, y):
     length = y + (y == 0)
     return a / length, b / length

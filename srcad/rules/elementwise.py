@@ -17,13 +17,22 @@ from srcad.rules.row import Sign
 
 
 # ------------------------------------------------------------------------ powers
-@derivative(np.square, rounds="exactly", nan="stays", safe=1.0, samples=(-2, 2))
+@derivative(
+    np.square,
+    symmetry="even",
+    exponent=2.0,
+    rounds="exactly",
+    nan="stays",
+    safe=1.0,
+    samples=(-2, 2),
+)
 def square(x):
     return 2 * x
 
 
 @derivative(
     np.sqrt,
+    exponent=0.5,
     rounds="exactly",
     nan="stays",
     twin=math.sqrt,
@@ -35,12 +44,16 @@ def sqrt(x, *, y):
     return 0.5 / y
 
 
-@derivative(np.cbrt, safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
+@derivative(
+    np.cbrt, symmetry="odd", exponent=1 / 3, safe=1.0, samples=(0.2, 3), kinks={0: math.inf}
+)
 def cbrt(x, *, y):
     return 1 / (3 * y**2)
 
 
-@derivative(np.reciprocal, rounds="exactly", safe=1.0, samples=(0.3, 2))
+@derivative(
+    np.reciprocal, symmetry="odd", exponent=-1.0, rounds="exactly", safe=1.0, samples=(0.3, 2)
+)
 def reciprocal(x, *, y):
     return -(y**2)
 
@@ -84,23 +97,28 @@ def log1p(x):
 
 
 # ------------------------------------------------------------------------ trigonometry
-@derivative(np.sin, nan="stays", twin=math.sin, samples=(-3, 3))
+@derivative(np.sin, symmetry="odd", nan="stays", twin=math.sin, samples=(-3, 3))
 def sin(x):
     return np.cos(x)
 
 
-@derivative(np.cos, nan="stays", twin=math.cos, samples=(-3, 3))
+@derivative(np.cos, symmetry="even", nan="stays", twin=math.cos, samples=(-3, 3))
 def cos(x):
     return -np.sin(x)
 
 
-@derivative(np.tan, safe=1.0, samples=(-1, 1))
+@derivative(np.tan, symmetry="odd", safe=1.0, samples=(-1, 1))
 def tan(x, *, y):
     return 1 + y**2
 
 
 @derivative(
-    np.arcsin, twin=math.asin, safe=0.0, samples=(-0.8, 0.8), kinks={1: math.inf, -1: math.inf}
+    np.arcsin,
+    symmetry="odd",
+    twin=math.asin,
+    safe=0.0,
+    samples=(-0.8, 0.8),
+    kinks={1: math.inf, -1: math.inf},
 )
 def arcsin(x, *, y):
     """For complex numbers ``1 / cos(y)``, which is right on both sides of a branch cut."""
@@ -118,22 +136,22 @@ def arccos(x, *, y):
     return -1 / np.sqrt((1 - x) * (1 + x))
 
 
-@derivative(np.arctan, twin=math.atan, samples=(-3, 3))
+@derivative(np.arctan, symmetry="odd", twin=math.atan, samples=(-3, 3))
 def arctan(x):
     return 1 / (1 + x * x)
 
 
-@derivative(np.deg2rad, np.radians, twin=math.radians, samples=(-90, 90))
+@derivative(np.deg2rad, np.radians, symmetry="odd", twin=math.radians, samples=(-90, 90))
 def deg2rad(x):
     return math.pi / 180
 
 
-@derivative(np.rad2deg, np.degrees, twin=math.degrees, samples=(-3, 3))
+@derivative(np.rad2deg, np.degrees, symmetry="odd", twin=math.degrees, samples=(-3, 3))
 def rad2deg(x):
     return 180 / math.pi
 
 
-@derivative(np.sinc, entries="each", safe=1.0, samples=(-2.1, 2), kinks={0: 0})
+@derivative(np.sinc, symmetry="even", entries="each", safe=1.0, samples=(-2.1, 2), kinks={0: 0})
 def sinc(x, *, y):
     """``sinc'(x) = (cos(pi x) - sinc(x)) / x``; near 0, where that cancels, its Taylor series.
 
@@ -147,22 +165,22 @@ def sinc(x, *, y):
 
 
 # ------------------------------------------------------------------------ hyperbolic functions
-@derivative(np.sinh, twin=math.sinh, safe=1.0, samples=(-2, 2))
+@derivative(np.sinh, symmetry="odd", twin=math.sinh, safe=1.0, samples=(-2, 2))
 def sinh(x):
     return np.cosh(x)
 
 
-@derivative(np.cosh, twin=math.cosh, safe=1.0, samples=(-2, 2))
+@derivative(np.cosh, symmetry="even", twin=math.cosh, safe=1.0, samples=(-2, 2))
 def cosh(x):
     return np.sinh(x)
 
 
-@derivative(np.tanh, nan="stays", samples=(-2, 2), kinks={1000: 0})
+@derivative(np.tanh, symmetry="odd", nan="stays", samples=(-2, 2), kinks={1000: 0})
 def tanh(x, *, y):
     return 1 - y**2
 
 
-@derivative(np.arcsinh, samples=(-2, 2))
+@derivative(np.arcsinh, symmetry="odd", samples=(-2, 2))
 def arcsinh(x, *, y):
     if may_be_complex(x):
         return 1 / np.cosh(y)
@@ -177,14 +195,28 @@ def arccosh(x, *, y):
 
 
 @derivative(
-    np.arctanh, twin=math.atanh, safe=0.0, samples=(-0.8, 0.8), kinks={1: math.inf, -1: math.inf}
+    np.arctanh,
+    symmetry="odd",
+    twin=math.atanh,
+    safe=0.0,
+    samples=(-0.8, 0.8),
+    kinks={1: math.inf, -1: math.inf},
 )
 def arctanh(x):
     return 1 / ((1 - x) * (1 + x))
 
 
 # ------------------------------------------------------------------------ magnitude and parts
-@derivative(np.absolute, np.fabs, rounds="exactly", nan="stays", samples=(-2, -0.1), kinks={0: 0})
+@derivative(
+    np.absolute,
+    np.fabs,
+    symmetry="even",
+    exponent=1.0,
+    rounds="exactly",
+    nan="stays",
+    samples=(-2, -0.1),
+    kinks={0: 0},
+)
 def absolute(x, *, y):
     """For complex numbers ``d|x| = Re(conj(x) / |x| * dx)``."""
     if may_be_complex(x):
@@ -193,7 +225,12 @@ def absolute(x, *, y):
 
 
 @derivative(
-    np.positive, rounds="exactly", law="positive", sign=Sign("+", ast.UAdd), samples=(-2, 2)
+    np.positive,
+    symmetry="odd",
+    rounds="exactly",
+    law="positive",
+    sign=Sign("+", ast.UAdd),
+    samples=(-2, 2),
 )
 def positive(x):
     return 1
@@ -201,6 +238,7 @@ def positive(x):
 
 @derivative(
     np.negative,
+    symmetry="odd",
     rounds="exactly",
     law="negative",
     nan="stays",
@@ -237,7 +275,7 @@ def angle(z, deg=False):
     return -1j / z * (180 / math.pi) if deg else -1j / z
 
 
-@adjoint(np.sign, rounds="exactly", steps=True, samples=())
+@adjoint(np.sign, symmetry="odd", rounds="exactly", steps=True, samples=())
 def sign(y_bar, y, x):
     """``x / |x|``: only what turns `x` changes it.  Of real numbers constant between jumps."""
     size = np.abs(x)

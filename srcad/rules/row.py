@@ -56,6 +56,9 @@ Iterates = Literal["", "at once", "all", "some", "as needed"]
 # rounded correctly; or also on the processor, as other loops run along an axis than for pairs of
 # arrays.
 Rounds = Literal["", "exactly", "by processor"]
+# What becomes of a result, a real number, if one operand changes its sign: it stays the same, or
+# changes its sign, too.
+Symmetry = Literal["", "even", "odd"]
 # Points where a derivative is agreed on, with the derivatives there; or a function that gives pairs
 # of a noted call and the gradient of its first argument.
 Kinks = Mapping[Any, Any] | Callable[..., Any] | None
@@ -208,6 +211,8 @@ class Columns(TypedDict, total=False):
     reduce: Callable[..., Any] | None
     accumulate: Callable[..., Any] | None
     rounds: Rounds
+    symmetry: Symmetry
+    exponent: float
     effect: Effect
     iterates: Iterates
     iterated: tuple[int, int | None]
@@ -278,6 +283,11 @@ class Rule:
         The functions that do what the methods of this ufunc do.
     rounds : str
         How the last bit of the result depends on memory and processor, see above.
+    symmetry : str
+        What a change of sign of an operand does to the result, see above.
+    exponent : float
+        The exponent of the power of positive numbers that the function is, 2 for `np.square`; 0 for
+        functions that are no such power.
     effect : str
         What a call does besides its result, see above.
     iterates, iterated : str, tuple of int
@@ -325,6 +335,8 @@ class Rule:
     reduce: Callable[..., Any] | None = None
     accumulate: Callable[..., Any] | None = None
     rounds: Rounds = ""
+    symmetry: Symmetry = ""
+    exponent: float = 0.0
     effect: Effect = ""
     iterates: Iterates = ""
     iterated: tuple[int, int | None] = (0, 1)

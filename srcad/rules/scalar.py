@@ -16,7 +16,7 @@ from srcad.rules.row import NO_PARTIAL, Sign
 from srcad.runtime import sign
 
 
-@derivative(math.cbrt, safe=1.0, samples=(0.2, 3))
+@derivative(math.cbrt, symmetry="odd", exponent=1 / 3, safe=1.0, samples=(0.2, 3))
 def cbrt(x, *, y):
     """At 0: inf."""
     return 1 / (3 * y * y)
@@ -29,7 +29,7 @@ def log(x, base=None, *, y):
     return 1 / (x * math.log(base)), -y / (base * math.log(base))
 
 
-@derivative(math.tan, safe=1.0, samples=(-1, 1))
+@derivative(math.tan, symmetry="odd", safe=1.0, samples=(-1, 1))
 def tan(x, *, y):
     return 1 + y * y
 
@@ -41,17 +41,17 @@ def atan2(a, b):
     return b / length / length, -(a / length / length)
 
 
-@derivative(math.asinh, samples=(-2, 2))
+@derivative(math.asinh, symmetry="odd", samples=(-2, 2))
 def asinh(x):
     return 1 / math.hypot(1.0, x)
 
 
-@derivative(math.tanh, samples=(-2, 2))
+@derivative(math.tanh, symmetry="odd", samples=(-2, 2))
 def tanh(x, *, y):
     return 1 - y * y
 
 
-@derivative(math.erf, samples=(-2, 2))
+@derivative(math.erf, symmetry="odd", samples=(-2, 2))
 def erf(x):
     return 2 / math.sqrt(math.pi) * math.exp(-x * x)
 
@@ -98,7 +98,13 @@ def ldexp(a, n):
 
 
 # ------------------------------------------------------------------------ several arguments
-@derivative(math.hypot, safe=1.0, samples=lambda f: [f(0.3, 0.4, 1.2)], kinks={(0, 0): (0, 0)})
+@derivative(
+    math.hypot,
+    symmetry="even",
+    safe=1.0,
+    samples=lambda f: [f(0.3, 0.4, 1.2)],
+    kinks={(0, 0): (0, 0)},
+)
 def hypot(*coordinates, y):
     """At the origin: 0."""
     length = y + (y == 0)

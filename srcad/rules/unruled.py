@@ -12,7 +12,8 @@ from srcad import runtime
 from srcad.rules.declare import facts
 from srcad.rules.row import Sign
 
-facts(builtins.abs, memory="shared", entries="each", nan="stays", special=("__abs__",))
+facts(builtins.abs, memory="shared", entries="each", nan="stays", symmetry="even", exponent=1.0,
+      special=("__abs__",))  # fmt: skip
 facts(builtins.pow, memory="shared", sign=Sign("**", ast.Pow), special=("__pow__",))
 facts(builtins.reversed, memory="shared", special=("__reversed__",))
 facts(builtins.iter, memory="shared", special=("__iter__",), effect="makes",

@@ -29,7 +29,7 @@ from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
-from srcad.ir.traits import law_of
+from srcad.ir.traits import exponent_of, law_of
 from srcad.runtime import zero_at_pole
 from srcad.startup.records import dataclass
 from srcad.transforms.cotangents import ReverseScope
@@ -38,9 +38,6 @@ from srcad.transforms.missing import unless_cut, unsigned
 from srcad.transforms.sweep import Sweep, is_scalar
 from srcad.types.numeric import Numeric
 
-_ORDERS: dict[Any, float] = {np.sqrt: 0.5, np.cbrt: 1 / 3, np.square: 2.0}
-_ROOTS = frozenset(_ORDERS)
-_SQUARES = frozenset({np.square})
 _REDUCTIONS = frozenset({np.sum, np.mean, np.max, np.min, np.amax, np.amin})
 _GREATEST = frozenset({np.max, np.amax})
 # What moves entries, or casts them.
@@ -232,12 +229,10 @@ def _order_of_pole(op: Call) -> Decay | None:
     """Return the order of the pole that a call has where its divisor or base is 0."""
     if law_of(op.target) == "quotient":
         return _SAME if isinstance(op.args[1], Value) else None
-    if op.target is np.reciprocal:
-        return _SAME
+    exponent = exponent_of(op.target)
     if law_of(op.target) == "power":
         exponent = _number(op.args[1])
-        return Decay(-exponent) if exponent is not None and exponent < 0 else None
-    return None
+    return Decay(-exponent) if exponent is not None and exponent < 0 else None
 
 
 def _decay_at_infinity(sweep: Sweep, op: Call, place: int | str) -> Decay | None:
@@ -252,8 +247,8 @@ def _decay_at_infinity(sweep: Sweep, op: Call, place: int | str) -> Decay | None
         return None
     if place == 1:
         return _at_least_linear(sweep, op)
-    decay = decay_of(sweep, op.result)
-    factor = Decay(2.0) if op.target is np.square else _power(op)
+    decay, exponent = decay_of(sweep, op.result), exponent_of(op.target)
+    factor = _power(op) if exponent is None else Decay(exponent)
     if decay is None or factor is None:
         return None
     decay = decay * factor
@@ -290,7 +285,7 @@ def _have_same_axes(a: Any, b: Any) -> bool:
 
 # ------------------------------------------------------------------------------- ranges
 def _is_power(call: Call) -> bool:
-    return law_of(call.target) == "power" or is_one_of(call.target, _SQUARES)
+    return law_of(call.target) == "power" or (exponent_of(call.target) or 0) > 1
 
 
 def _is_sum(call: Call) -> bool:
@@ -546,8 +541,9 @@ def _factor(sweep: Sweep, call: Call, value: Value) -> Decay | None:
         is_plain = all(name in ("axis", "keepdims") for name, _ in call.kwargs)
         is_moved = bool(call.args) and call.args[0] is value and is_plain
         return _SAME if is_moved or is_elementwise(call.target) else None
-    if is_one_of(call.target, _ROOTS):
-        return Decay(_ORDERS[call.target])
+    exponent = exponent_of(call.target)
+    if exponent is not None and exponent > 0:
+        return Decay(exponent)
     if law_of(call.target) == "product":
         a, b = call.args
         if a is b:

@@ -7,7 +7,6 @@ is right with it, for an even function has the slope 0 there.  The second deriva
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,15 +16,10 @@ import numpy as np
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Block, Call, Const, Op, Value
 from srcad.ir.memory import is_one_of
+from srcad.rules.registry import row_of
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 
-_MAGNITUDES = frozenset({abs, operator.abs, np.absolute, np.fabs, math.fabs})
-_POWERS = frozenset({operator.pow, np.power, np.float_power, math.pow, pow})
-# Functions that are even in each of their operands.
-_EVEN = frozenset(
-    {np.square, np.cos, math.cos, np.cosh, math.cosh, np.sinc, np.hypot, math.hypot, *_MAGNITUDES}
-)
 # Products, which are even in both operands together.
 _PRODUCTS = frozenset(
     {operator.mul, np.multiply, operator.matmul, np.matmul, np.dot, np.vdot, np.inner}
@@ -51,9 +45,10 @@ def without_magnitudes(made: Mapping[Value, Op], op: Call) -> Call:
     if op.kwargs or not op.args:
         return op
     places: Sequence[int]
-    if is_one_of(op.target, _POWERS):
+    row = row_of(op.target)
+    if row.sign is not None and row.sign.text == "**":
         places = (0,) if len(op.args) == 2 and _is_even(op.args[1]) else ()
-    elif is_one_of(op.target, _EVEN):
+    elif row.symmetry == "even":
         places = range(len(op.args))
     elif is_one_of(op.target, _PRODUCTS) and len(op.args) == 2:
         first, second = (_under_magnitude(made, arg) for arg in op.args)
@@ -78,13 +73,18 @@ def _under_magnitude(made: Mapping[Value, Op], arg: Arg) -> Value | None:
     found: Value | None = None
     while isinstance(arg, Value):
         call = made.get(arg)
-        if not isinstance(call, Call) or not is_one_of(call.target, _MAGNITUDES):
+        if not isinstance(call, Call) or not _is_magnitude(call.target):
             break
         if call.kwargs or len(call.args) != 1 or not _is_of_same_dtype(call):
             break
         arg = call.args[0]
         found = arg if isinstance(arg, Value) else None
     return found
+
+
+def _is_magnitude(target: Any) -> bool:
+    row = row_of(target)
+    return row.symmetry == "even" and row.exponent == 1
 
 
 def _is_of_same_dtype(call: Call) -> bool:

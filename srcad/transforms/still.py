@@ -15,14 +15,13 @@ import numpy as np
 
 from srcad.ir.core import Arg, Atom, Call, Const, If, Value
 from srcad.ir.memory import is_one_of
-from srcad.ir.traits import law_of
+from srcad.ir.traits import exponent_of, law_of
 from srcad.runtime import zero_if_still
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.masks import arrives
 from srcad.transforms.sweep import Sweep
 from srcad.types.numeric import Numeric
 
-_ROOTS = frozenset({np.sqrt, np.cbrt})
 _LOGIC = frozenset({np.logical_or, np.logical_and, np.logical_not})
 
 
@@ -149,7 +148,7 @@ def _is_root(call: Call) -> bool:
         exponent = call.args[1]
         is_literal = isinstance(exponent, Const) and type(exponent.value) in (int, float)
         return is_literal and isinstance(exponent, Const) and 0 < exponent.value < 1
-    return is_one_of(call.target, _ROOTS) and bool(call.args)
+    return 0 < (exponent_of(call.target) or 0) < 1 and bool(call.args)
 
 
 def _moving_branch(sweep: Sweep, value: Value) -> tuple[If, bool] | None:

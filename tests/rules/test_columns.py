@@ -339,3 +339,64 @@ def test_method_of_ufunc_does_what_the_function_of_its_row_does(ufunc, name, fun
     for array in (given, with_nan):
         found = getattr(ufunc, name)(array, axis=axis)
         np.testing.assert_array_equal(function(array, axis=axis), found)
+
+
+# ------------------------------------------------------------------------ graphs of functions
+# Functions of one real number.
+OF_NUMBERS = [
+    row.target for row in rows()
+    if module_of(row.target) in ("numpy", "math", "_operator") and len(row.parameters) == 1
+    and (row.kind == "derivative" or row.target is np.sign)
+    and not row.has_rest and row.target not in (np.real, np.imag)
+]  # fmt: skip
+OF_NUMBERS += [abs]
+# Functions that behave so, and of which it is not asked so far.
+NOT_EVEN = {np.i0}
+REAL = np.array([0.05, 0.3, 0.7, 0.99, 1.3, 2.0, 3.7])
+
+
+def results_of(f: Any, given: Any, *more: Any) -> np.ndarray:
+    """Return results of real numbers, one by one; nan outside of the domain."""
+
+    def result(x: float) -> float:
+        try:
+            return float(f(x, *more))
+        except (ValueError, OverflowError, ZeroDivisionError):
+            return math.nan
+
+    with np.errstate(all="ignore"):
+        return np.array([result(float(x)) for x in given])
+
+
+def behaves(f: Any, symmetry: str, *more: Any) -> bool:
+    """Return True if a change of sign of the first operand changes all results so."""
+    results, others = results_of(f, REAL, *more), results_of(f, -REAL, *more)
+    if np.isnan(results + others).all():
+        return False
+    expected = results if symmetry == "even" else -results
+    return np.allclose(others, expected, 1e-12, 1e-14, equal_nan=True)
+
+
+@pytest.mark.parametrize("f", OF_NUMBERS, ids=by_name)
+def test_function_is_even_or_odd_as_its_row_says(f):
+    symmetry = row_of(f).symmetry
+
+    assert behaves(f, "even") == (symmetry == "even" or f in NOT_EVEN)
+    assert behaves(f, "odd") == (symmetry == "odd")
+
+
+@pytest.mark.parametrize("f", [np.hypot, math.hypot], ids=by_name)
+def test_function_of_two_numbers_is_even_in_each(f):
+    assert row_of(f).symmetry == "even"
+    assert behaves(f, "even", 0.4)
+    assert behaves(lambda a, b: f(b, a), "even", 0.4)
+
+
+@pytest.mark.parametrize("f", OF_NUMBERS, ids=by_name)
+def test_function_is_a_power_of_positive_numbers_as_its_row_says(f):
+    results = results_of(f, REAL)
+    exponent = math.log2(results[5]) if results[5] > 0 else 0.0
+    is_power = bool(exponent) and np.allclose(results, REAL**exponent, 1e-12)
+    is_told = exponent != 1 or row_of(f).symmetry == "even"
+
+    assert row_of(f).exponent == (pytest.approx(exponent) if is_power and is_told else 0)
