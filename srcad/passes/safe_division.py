@@ -7,7 +7,6 @@ scalar, so that an infinite slope is reported as inf.
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
@@ -16,12 +15,12 @@ import numpy as np
 from srcad.analysis.kinds import may_be_complex
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Block, Call, Const, Function, Location, Op, Value, While
+from srcad.ir.memory import module_of
 from srcad.passes.retype import retype
+from srcad.rules.registry import row_of
+from srcad.rules.row import Fails
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Form, Numeric
-
-_DIVIDING = (operator.truediv, operator.floordiv, operator.mod, math.fmod, math.remainder)
-_LOGARITHMS = (math.log, math.log2, math.log10)
 
 
 @dataclass(eq=False)
@@ -87,14 +86,20 @@ def safe_division(function: Function) -> Function:
 def _divisor(op: Call) -> Value | None:
     """Return the divisors and arguments of logarithms of the primal that raise for zero."""
     found: Arg | None = None
-    if op.target in _LOGARITHMS:
+    fails = _fails(op.target)
+    if fails == "argument":
         found = op.args[0]
     elif all(_is_python(arg) for arg in op.args):
-        if op.target in _DIVIDING:
+        if fails == "divisor":
             found = op.args[1]
         elif op.target is operator.pow and _is_negative(op.args[1]):
             found = op.args[0]
     return found if isinstance(found, Value) else None
+
+
+def _fails(target: Any) -> Fails:
+    """Return the operands for which a function of Python's raises; those of NumPy do not."""
+    return row_of(target).fails if module_of(target) in ("math", "_operator") else ""
 
 
 def _is_negative(arg: Arg) -> bool:

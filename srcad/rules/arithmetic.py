@@ -67,6 +67,7 @@ def multiply(a, b):
     operator.truediv,
     np.divide,
     entries="each",
+    fails="divisor",
     law="quotient",
     nan="stays",
     sign=Sign("/", ast.Div, operator.itruediv),
@@ -169,6 +170,7 @@ def complex_power(a, b, y):
 @derivative(
     operator.mod,
     entries="each",
+    fails="divisor",
     law="remainder",
     sign=Sign("%", ast.Mod, operator.imod),
     special=("__mod__", "__rmod__"),
@@ -183,6 +185,7 @@ def modulo(a, b):
 @derivative(
     np.mod,
     entries="each",
+    fails="divisor",
     law="remainder",
     sign=Sign("%", ast.Mod),
     samples=(0.6, 0.9),
@@ -193,7 +196,7 @@ def remainder(a, b):
     return 1, -np.floor_divide(a, b)
 
 
-@derivative(np.fmod, samples=(0.6, 0.9))
+@derivative(np.fmod, fails="divisor", samples=(0.6, 0.9))
 def fmod(a, b, *, y):
     """``a = n b + y`` tells the n of `y`; ``a / b`` is rounded, near a multiple past it."""
     return 1, -np.rint((a - y) / b)

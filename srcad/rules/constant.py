@@ -95,6 +95,7 @@ nondifferentiable(
     operator.floordiv,
     np.floor_divide,
     entries="each",
+    fails="divisor",
     law="floor",
     sign=Sign("//", ast.FloorDiv, operator.ifloordiv),
     special=("__floordiv__", "__rfloordiv__"),

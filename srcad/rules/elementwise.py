@@ -52,39 +52,45 @@ def cbrt(x, *, y):
 
 
 @derivative(
-    np.reciprocal, symmetry="odd", exponent=-1.0, rounds="exactly", safe=1.0, samples=(0.3, 2)
+    np.reciprocal,
+    fails="divisor",
+    symmetry="odd",
+    exponent=-1.0,
+    rounds="exactly",
+    safe=1.0,
+    samples=(0.3, 2),
 )
 def reciprocal(x, *, y):
     return -(y**2)
 
 
 # ------------------------------------------------------------------------ exponentials, logarithms
-@derivative(np.exp, nan="stays", twin=math.exp, safe=1.0, samples=(-2, 2))
+@derivative(np.exp, fails="overflow", nan="stays", twin=math.exp, safe=1.0, samples=(-2, 2))
 def exp(x, *, y):
     return y
 
 
-@derivative(np.exp2, twin=math.exp2, safe=1.0, samples=(-2, 2))
+@derivative(np.exp2, fails="overflow", twin=math.exp2, safe=1.0, samples=(-2, 2))
 def exp2(x, *, y):
     return y * math.log(2.0)
 
 
-@derivative(np.expm1, nan="stays", twin=math.expm1, safe=1.0, samples=(-2, 2))
+@derivative(np.expm1, fails="overflow", nan="stays", twin=math.expm1, safe=1.0, samples=(-2, 2))
 def expm1(x):
     return np.exp(x)
 
 
-@derivative(np.log, nan="stays", safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
+@derivative(np.log, fails="argument", nan="stays", safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
 def log(x):
     return 1 / x
 
 
-@derivative(np.log2, twin=math.log2, safe=1.0, samples=(0.2, 3))
+@derivative(np.log2, fails="argument", twin=math.log2, safe=1.0, samples=(0.2, 3))
 def log2(x):
     return 1 / (x * math.log(2.0))
 
 
-@derivative(np.log10, twin=math.log10, safe=1.0, samples=(0.2, 3))
+@derivative(np.log10, fails="argument", twin=math.log10, safe=1.0, samples=(0.2, 3))
 def log10(x):
     return 1 / x / math.log(10.0)
 
@@ -165,12 +171,12 @@ def sinc(x, *, y):
 
 
 # ------------------------------------------------------------------------ hyperbolic functions
-@derivative(np.sinh, symmetry="odd", twin=math.sinh, safe=1.0, samples=(-2, 2))
+@derivative(np.sinh, fails="overflow", symmetry="odd", twin=math.sinh, safe=1.0, samples=(-2, 2))
 def sinh(x):
     return np.cosh(x)
 
 
-@derivative(np.cosh, symmetry="even", twin=math.cosh, safe=1.0, samples=(-2, 2))
+@derivative(np.cosh, fails="overflow", symmetry="even", twin=math.cosh, safe=1.0, samples=(-2, 2))
 def cosh(x):
     return np.sinh(x)
 

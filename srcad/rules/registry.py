@@ -33,8 +33,8 @@ _facts: dict[Any, Rule] = {}  # rows of functions without a rule
 # Columns about the function, which a rule of the user's for it does not change.
 _OF_FUNCTION = (
     "memory", "order", "entries", "law", "answers", "nan", "selects", "of_real", "sign", "special",
-    "reduce", "accumulate", "rounds", "symmetry", "exponent", "effect",
-    "iterates", "iterated",
+    "reduce", "accumulate", "rounds", "symmetry", "exponent", "fails",
+    "effect", "iterates", "iterated",
 )  # fmt: skip
 _NOTHING_KNOWN = Rule(None, "")
 _ONE_RESULT = Result()

@@ -59,6 +59,10 @@ Rounds = Literal["", "exactly", "by processor"]
 # What becomes of a result, a real number, if one operand changes its sign: it stays the same, or
 # changes its sign, too.
 Symmetry = Literal["", "even", "odd"]
+# Where a function of finite numbers is infinite or nan, or raises if it is one of Python's: at
+# large operands, as it grows faster than any power; where its last operand is 0, by which it
+# divides; or where its first one is 0, as a logarithm.
+Fails = Literal["", "overflow", "divisor", "argument"]
 # Points where a derivative is agreed on, with the derivatives there; or a function that gives pairs
 # of a noted call and the gradient of its first argument.
 Kinks = Mapping[Any, Any] | Callable[..., Any] | None
@@ -213,6 +217,7 @@ class Columns(TypedDict, total=False):
     rounds: Rounds
     symmetry: Symmetry
     exponent: float
+    fails: Fails
     effect: Effect
     iterates: Iterates
     iterated: tuple[int, int | None]
@@ -288,6 +293,8 @@ class Rule:
     exponent : float
         The exponent of the power of positive numbers that the function is, 2 for `np.square`; 0 for
         functions that are no such power.
+    fails : str
+        For which operands the function is infinite, nan or an error, see above.
     effect : str
         What a call does besides its result, see above.
     iterates, iterated : str, tuple of int
@@ -337,6 +344,7 @@ class Rule:
     rounds: Rounds = ""
     symmetry: Symmetry = ""
     exponent: float = 0.0
+    fails: Fails = ""
     effect: Effect = ""
     iterates: Iterates = ""
     iterated: tuple[int, int | None] = (0, 1)

@@ -22,7 +22,13 @@ def cbrt(x, *, y):
     return 1 / (3 * y * y)
 
 
-@derivative(math.log, active=("x", "base"), safe=2.0, samples=lambda f: [f(0.7), f(0.7, 2.5)])
+@derivative(
+    math.log,
+    fails="argument",
+    active=("x", "base"),
+    safe=2.0,
+    samples=lambda f: [f(0.7), f(0.7, 2.5)],
+)
 def log(x, base=None, *, y):
     if base is None:
         return 1 / x, None
@@ -75,13 +81,13 @@ def power(a, b, *, y):
     return b * a ** (b - (b != 0)), y * log_a
 
 
-@derivative(math.fmod, samples=lambda f: [f(7.3, 2.2)])
+@derivative(math.fmod, fails="divisor", samples=lambda f: [f(7.3, 2.2)])
 def fmod(a, b, *, y):
     """``a = n b + y`` tells the n of `y`; ``a / b`` is rounded, near a multiple past it."""
     return 1, (y - a) / b
 
 
-@derivative(math.remainder, samples=lambda f: [f(7.3, 2.2)])
+@derivative(math.remainder, fails="divisor", samples=lambda f: [f(7.3, 2.2)])
 def remainder(a, b, *, y):
     return 1, (y - a) / b
 

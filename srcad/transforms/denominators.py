@@ -29,7 +29,7 @@ from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
-from srcad.ir.traits import exponent_of, law_of
+from srcad.ir.traits import exponent_of, law_of, row_with_infinities
 from srcad.runtime import zero_at_pole
 from srcad.startup.records import dataclass
 from srcad.transforms.cotangents import ReverseScope
@@ -48,8 +48,6 @@ _MOVES = frozenset(
 # What is the limit for a term is so for the sum.
 _TERMS = ("sum", "difference", "negative", "positive")
 _MEANS = frozenset({np.sum, np.mean})
-_WITH_POSITIVE_SLOPE = frozenset({np.exp, np.exp2, np.expm1, np.sinh})
-_OVERFLOWING = frozenset({*_WITH_POSITIVE_SLOPE, np.cosh})
 # Underflow to 0 does not count.
 _POSITIVE = frozenset({np.exp, np.exp2, np.cosh})
 _BOUNDED = frozenset({np.sin, np.cos, np.tanh, np.arctan, np.sinc, np.sign})
@@ -158,12 +156,17 @@ def _is_exponential(sweep: Sweep, op: Call, place: int | str) -> bool:
     return place == _place_of_exponent(op) and _overflows(sweep, op)
 
 
+def _is_of_exponential(call: Call) -> bool:
+    """Return True if the function of a call overflows as `exp` does."""
+    return row_with_infinities(call.target).fails == "overflow"
+
+
 def _overflows(sweep: Sweep, call: Call) -> bool:
     place = _place_of_exponent(call)
     if place is None or _has_twin_elsewhere(sweep, call, call.args[place]):
         return False
-    signed = call.target is np.cosh or call.target is np.sinh
-    return not _is_bounded(sweep, call.args[place], above_only=not signed)
+    is_signed = row_with_infinities(call.target).symmetry != ""
+    return not _is_bounded(sweep, call.args[place], above_only=not is_signed)
 
 
 def _has_twin_elsewhere(sweep: Sweep, call: Call, operand: Arg) -> bool:
@@ -183,7 +186,7 @@ def _has_twin_elsewhere(sweep: Sweep, call: Call, operand: Arg) -> bool:
 
 def _place_of_exponent(call: Call) -> int | None:
     """Return the place of the exponent of `exp` and its like, and of a power of a literal."""
-    if is_one_of(call.target, _OVERFLOWING):
+    if _is_of_exponential(call):
         return 0
     base = _number(call.args[0]) if law_of(call.target) == "power" else None
     return 1 if base is not None and base > 1 else None
@@ -191,9 +194,9 @@ def _place_of_exponent(call: Call) -> int | None:
 
 def _is_positive_partial(sweep: Sweep, op: Call, place: int | str) -> bool:
     if law_of(op.target) != "product":
-        return op.target is not np.cosh
+        return row_with_infinities(op.target).symmetry != "even"
     other = sweep.made[_other(op, place)]
-    return not is_one_of(other.target, _OVERFLOWING) or is_one_of(other.target, _POSITIVE)
+    return not _is_of_exponential(other) or is_one_of(other.target, _POSITIVE)
 
 
 def _other(op: Call, place: int | str) -> Any:
@@ -576,6 +579,6 @@ def _back_to_exponential(sweep: Sweep, value: Value) -> list[Value] | None:
     call = sweep.made.get(value)
     if call is None:
         return []
-    if is_one_of(call.target, _OVERFLOWING) or law_of(call.target) == "power":
+    if _is_of_exponential(call) or law_of(call.target) == "power":
         return None
     return list(call.operands)

@@ -400,3 +400,50 @@ def test_function_is_a_power_of_positive_numbers_as_its_row_says(f):
     is_told = exponent != 1 or row_of(f).symmetry == "even"
 
     assert row_of(f).exponent == (pytest.approx(exponent) if is_power and is_told else 0)
+
+
+# Functions of two real numbers.
+OF_PAIRS = [
+    row.target for row in rows()
+    if module_of(row.target) in ("numpy", "math", "_operator") and not row.has_rest
+    and row.kind == "derivative" and row.required == len(row.parameters) == 2
+]  # fmt: skip
+OF_PAIRS += [operator.floordiv, np.floor_divide]
+# Functions that behave so, and of which it is not asked so far.
+ALSO_OVERFLOWING = {np.i0, math.gamma}
+ALSO_WITH_POLE = {math.gamma, math.lgamma}
+
+
+def fails_at(f: Any, *given: float) -> bool:
+    """Return True if a function of finite numbers is infinite, nan or an error."""
+    try:
+        with np.errstate(all="ignore"):
+            return not np.isfinite(f(*given)).all()
+    except (ZeroDivisionError, ValueError, OverflowError):
+        return True
+    except TypeError:
+        return False  # a function of integers
+
+
+@pytest.mark.parametrize("f", OF_NUMBERS, ids=by_name)
+def test_function_of_one_number_fails_as_its_row_says(f):
+    grows = results_of(f, [170.0])[0] > 1e50
+    has_pole = abs(results_of(f, [1e-280])[0]) > 100
+    fails = row_of(f).fails
+
+    assert grows == (fails == "overflow" or f in ALSO_OVERFLOWING)
+    assert has_pole == (fails in ("divisor", "argument") or f in ALSO_WITH_POLE)
+    assert fails_at(f, 1e5) or fails != "overflow"
+    assert fails_at(f, 0.0) or fails not in ("divisor", "argument")
+
+
+@pytest.mark.parametrize("f", OF_PAIRS, ids=by_name)
+def test_function_of_two_numbers_fails_as_its_row_says(f):
+    assert fails_at(f, 1.0, 0.0) == (row_of(f).fails == "divisor")
+    assert not fails_at(f, 0.0, 1.0)
+
+
+def test_logarithm_to_a_base_fails_at_zero_as_its_row_says():
+    assert row_of(math.log).fails == "argument"
+    assert fails_at(math.log, 0.0)
+    assert fails_at(math.log, 0.0, 2.0)

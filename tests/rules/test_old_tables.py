@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from srcad.ir.traits import exponent_of
+from srcad.ir.traits import exponent_of, row_with_infinities
+from srcad.passes import safe_division
 from srcad.rules import registry
 from srcad.rules.registry import row_of
 from srcad.transforms import magnitudes
@@ -39,4 +40,19 @@ def test_even_functions_are_those_of_the_lists():
     assert answering(lambda f: row_of(f).symmetry == "even") == even | absolute
     assert answering(lambda f: row_of(f).sign is not None and row_of(f).sign.text == "**") == {
         operator.pow, np.power, np.float_power, math.pow, pow
+    }  # fmt: skip
+
+
+def test_failing_functions_are_those_of_the_lists():
+    rising, symmetric = {np.exp, np.exp2, np.expm1}, {np.sinh, np.cosh}
+    overflowing = answering(lambda f: row_with_infinities(f).fails == "overflow")
+
+    assert overflowing == rising | symmetric
+    assert {f for f in overflowing if row_with_infinities(f).symmetry} == symmetric
+    assert {f for f in overflowing if row_with_infinities(f).symmetry == "even"} == {np.cosh}
+    assert answering(lambda f: safe_division._fails(f) == "divisor") == {
+        operator.truediv, operator.floordiv, operator.mod, math.fmod, math.remainder
+    }  # fmt: skip
+    assert answering(lambda f: safe_division._fails(f) == "argument") == {
+        math.log, math.log2, math.log10
     }  # fmt: skip
