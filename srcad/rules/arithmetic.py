@@ -114,6 +114,7 @@ def positive(a):
     operator.abs,
     math.fabs,
     entries="each",
+    range="not negative",
     symmetry="even",
     exponent=1.0,
     nan="stays",

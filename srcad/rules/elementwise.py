@@ -19,6 +19,7 @@ from srcad.rules.row import Sign
 # ------------------------------------------------------------------------ powers
 @derivative(
     np.square,
+    range="not negative",
     symmetry="even",
     exponent=2.0,
     rounds="exactly",
@@ -32,6 +33,7 @@ def square(x):
 
 @derivative(
     np.sqrt,
+    range="not negative",
     exponent=0.5,
     rounds="exactly",
     nan="stays",
@@ -65,12 +67,20 @@ def reciprocal(x, *, y):
 
 
 # ------------------------------------------------------------------------ exponentials, logarithms
-@derivative(np.exp, fails="overflow", nan="stays", twin=math.exp, safe=1.0, samples=(-2, 2))
+@derivative(
+    np.exp,
+    range="positive",
+    fails="overflow",
+    nan="stays",
+    twin=math.exp,
+    safe=1.0,
+    samples=(-2, 2),
+)
 def exp(x, *, y):
     return y
 
 
-@derivative(np.exp2, fails="overflow", twin=math.exp2, safe=1.0, samples=(-2, 2))
+@derivative(np.exp2, range="positive", fails="overflow", twin=math.exp2, safe=1.0, samples=(-2, 2))
 def exp2(x, *, y):
     return y * math.log(2.0)
 
@@ -103,12 +113,16 @@ def log1p(x):
 
 
 # ------------------------------------------------------------------------ trigonometry
-@derivative(np.sin, symmetry="odd", nan="stays", twin=math.sin, samples=(-3, 3))
+@derivative(
+    np.sin, range="at most one", symmetry="odd", nan="stays", twin=math.sin, samples=(-3, 3)
+)
 def sin(x):
     return np.cos(x)
 
 
-@derivative(np.cos, symmetry="even", nan="stays", twin=math.cos, samples=(-3, 3))
+@derivative(
+    np.cos, range="at most one", symmetry="even", nan="stays", twin=math.cos, samples=(-3, 3)
+)
 def cos(x):
     return -np.sin(x)
 
@@ -142,7 +156,7 @@ def arccos(x, *, y):
     return -1 / np.sqrt((1 - x) * (1 + x))
 
 
-@derivative(np.arctan, symmetry="odd", twin=math.atan, samples=(-3, 3))
+@derivative(np.arctan, range="bounded", symmetry="odd", twin=math.atan, samples=(-3, 3))
 def arctan(x):
     return 1 / (1 + x * x)
 
@@ -157,7 +171,15 @@ def rad2deg(x):
     return 180 / math.pi
 
 
-@derivative(np.sinc, symmetry="even", entries="each", safe=1.0, samples=(-2.1, 2), kinks={0: 0})
+@derivative(
+    np.sinc,
+    range="bounded",
+    symmetry="even",
+    entries="each",
+    safe=1.0,
+    samples=(-2.1, 2),
+    kinks={0: 0},
+)
 def sinc(x, *, y):
     """``sinc'(x) = (cos(pi x) - sinc(x)) / x``; near 0, where that cancels, its Taylor series.
 
@@ -176,12 +198,22 @@ def sinh(x):
     return np.cosh(x)
 
 
-@derivative(np.cosh, fails="overflow", symmetry="even", twin=math.cosh, safe=1.0, samples=(-2, 2))
+@derivative(
+    np.cosh,
+    range="positive",
+    fails="overflow",
+    symmetry="even",
+    twin=math.cosh,
+    safe=1.0,
+    samples=(-2, 2),
+)
 def cosh(x):
     return np.sinh(x)
 
 
-@derivative(np.tanh, symmetry="odd", nan="stays", samples=(-2, 2), kinks={1000: 0})
+@derivative(
+    np.tanh, range="at most one", symmetry="odd", nan="stays", samples=(-2, 2), kinks={1000: 0}
+)
 def tanh(x, *, y):
     return 1 - y**2
 
@@ -216,6 +248,7 @@ def arctanh(x):
 @derivative(
     np.absolute,
     np.fabs,
+    range="not negative",
     symmetry="even",
     exponent=1.0,
     rounds="exactly",
@@ -281,7 +314,7 @@ def angle(z, deg=False):
     return -1j / z * (180 / math.pi) if deg else -1j / z
 
 
-@adjoint(np.sign, symmetry="odd", rounds="exactly", steps=True, samples=())
+@adjoint(np.sign, range="at most one", symmetry="odd", rounds="exactly", steps=True, samples=())
 def sign(y_bar, y, x):
     """``x / |x|``: only what turns `x` changes it.  Of real numbers constant between jumps."""
     size = np.abs(x)

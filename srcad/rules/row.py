@@ -59,6 +59,9 @@ Rounds = Literal["", "exactly", "by processor"]
 # What becomes of a result, a real number, if one operand changes its sign: it stays the same, or
 # changes its sign, too.
 Symmetry = Literal["", "even", "odd"]
+# In which range all results for real numbers are, with nan left out: above 0, but for underflow; 0
+# or above; between two numbers; between -1 and 1.
+Range = Literal["", "positive", "not negative", "bounded", "at most one"]
 # Where a function of finite numbers is infinite or nan, or raises if it is one of Python's: at
 # large operands, as it grows faster than any power; where its last operand is 0, by which it
 # divides; or where its first one is 0, as a logarithm.
@@ -217,6 +220,7 @@ class Columns(TypedDict, total=False):
     rounds: Rounds
     symmetry: Symmetry
     exponent: float
+    range: Range
     fails: Fails
     effect: Effect
     iterates: Iterates
@@ -293,6 +297,8 @@ class Rule:
     exponent : float
         The exponent of the power of positive numbers that the function is, 2 for `np.square`; 0 for
         functions that are no such power.
+    range : str
+        In which range the results for real numbers are, see above.
     fails : str
         For which operands the function is infinite, nan or an error, see above.
     effect : str
@@ -344,6 +350,7 @@ class Rule:
     rounds: Rounds = ""
     symmetry: Symmetry = ""
     exponent: float = 0.0
+    range: Range = ""
     fails: Fails = ""
     effect: Effect = ""
     iterates: Iterates = ""

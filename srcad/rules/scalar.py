@@ -52,7 +52,7 @@ def asinh(x):
     return 1 / math.hypot(1.0, x)
 
 
-@derivative(math.tanh, symmetry="odd", samples=(-2, 2))
+@derivative(math.tanh, range="at most one", symmetry="odd", samples=(-2, 2))
 def tanh(x, *, y):
     return 1 - y * y
 

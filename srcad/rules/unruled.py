@@ -13,7 +13,7 @@ from srcad.rules.declare import facts
 from srcad.rules.row import Sign
 
 facts(builtins.abs, memory="shared", entries="each", nan="stays", symmetry="even", exponent=1.0,
-      special=("__abs__",))  # fmt: skip
+      range="not negative", special=("__abs__",))  # fmt: skip
 facts(builtins.pow, memory="shared", sign=Sign("**", ast.Pow), special=("__pow__",))
 facts(builtins.reversed, memory="shared", special=("__reversed__",))
 facts(builtins.iter, memory="shared", special=("__iter__",), effect="makes",

@@ -30,6 +30,7 @@ from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
 from srcad.ir.traits import exponent_of, law_of, row_with_infinities
+from srcad.rules.row import Range
 from srcad.runtime import zero_at_pole
 from srcad.startup.records import dataclass
 from srcad.transforms.cotangents import ReverseScope
@@ -48,11 +49,6 @@ _MOVES = frozenset(
 # What is the limit for a term is so for the sum.
 _TERMS = ("sum", "difference", "negative", "positive")
 _MEANS = frozenset({np.sum, np.mean})
-# Underflow to 0 does not count.
-_POSITIVE = frozenset({np.exp, np.exp2, np.cosh})
-_BOUNDED = frozenset({np.sin, np.cos, np.tanh, np.arctan, np.sinc, np.sign})
-_ONE_AT_MOST = frozenset({np.sin, np.cos, np.tanh, np.sign})
-_NOT_NEGATIVE = frozenset({abs, operator.abs, np.absolute, np.fabs, np.square, np.sqrt})
 
 
 @dataclass(frozen=True)
@@ -196,7 +192,7 @@ def _is_positive_partial(sweep: Sweep, op: Call, place: int | str) -> bool:
     if law_of(op.target) != "product":
         return row_with_infinities(op.target).symmetry != "even"
     other = sweep.made[_other(op, place)]
-    return not _is_of_exponential(other) or is_one_of(other.target, _POSITIVE)
+    return not _is_of_exponential(other) or _range_of(other) == "positive"
 
 
 def _other(op: Call, place: int | str) -> Any:
@@ -295,6 +291,14 @@ def _is_sum(call: Call) -> bool:
     return law_of(call.target) in _TERMS or is_one_of(call.target, _MEANS)
 
 
+def _range_of(call: Call) -> Range:
+    return row_with_infinities(call.target).range
+
+
+def _is_moved_or_not_negative(call: Call) -> bool:
+    return is_one_of(call.target, _MOVES) or _range_of(call) == "not negative"
+
+
 def _may_be_infinite(sweep: Sweep, arg: Arg) -> bool:
     return isinstance(arg, Value) and arrives(sweep, arg, _back_to_infinity)
 
@@ -307,7 +311,7 @@ def _back_to_infinity(sweep: Sweep, value: Value) -> list[Value] | None:
     law = law_of(call.target)
     if _overflows(sweep, call) or _has_pole(sweep, call):
         return None
-    if law in ("quotient", "power") or is_one_of(call.target, _MOVES | _NOT_NEGATIVE):
+    if law in ("quotient", "power") or _is_moved_or_not_negative(call):
         return _values(call.args[:1])
     return list(call.operands) if law == "product" or _is_sum(call) else []
 
@@ -321,7 +325,7 @@ def _back_to_power(sweep: Sweep, value: Value) -> list[Value] | None:
     is_power = _is_power(call)
     if _overflows(sweep, call) or (is_power and _may_be_infinite(sweep, call.args[0])):
         return None
-    if law == "quotient" or is_one_of(call.target, _MOVES | _NOT_NEGATIVE):
+    if law == "quotient" or _is_moved_or_not_negative(call):
         return _values(call.args[:1])
     return list(call.operands) if law == "product" or _is_sum(call) else []
 
@@ -334,7 +338,7 @@ def _back_to_zero(sweep: Sweep, value: Value) -> list[Value] | None:
     law = law_of(call.target)
     if not arrives(sweep, value, _back_to_nonpositive):
         return []
-    if law in ("quotient", "power", "negative") or is_one_of(call.target, _MOVES | _NOT_NEGATIVE):
+    if law in ("quotient", "power", "negative") or _is_moved_or_not_negative(call):
         return _values(call.args[:1])
     return list(call.operands) if law == "product" else None
 
@@ -345,7 +349,7 @@ def _back_to_nonpositive(sweep: Sweep, value: Value) -> list[Value] | None:
     if call is None:
         return None
     law = law_of(call.target)
-    if is_one_of(call.target, _POSITIVE):
+    if _range_of(call) == "positive":
         return []
     if law == "power" or is_one_of(call.target, _MOVES | _REDUCTIONS) or call.target is np.sqrt:
         return _operands_unless_below(call, call.args[:1], 0, strict=True)
@@ -367,7 +371,7 @@ def _back_to_negative(sweep: Sweep, value: Value) -> list[Value] | None:
     if call is None:
         return None
     law = law_of(call.target)
-    if is_one_of(call.target, _POSITIVE | _NOT_NEGATIVE):
+    if _range_of(call) in ("positive", "not negative"):
         return []
     if law == "product" and _are_equal(sweep, call.args[0], call.args[1]):
         return []
@@ -402,7 +406,7 @@ def _is_bounded(sweep: Sweep, arg: Arg, *, above_only: bool) -> bool:
     call = sweep.made.get(arg) if isinstance(arg, Value) else None
     if call is None:
         return isinstance(arg, Const)
-    if is_one_of(call.target, _BOUNDED):
+    if _range_of(call) in ("bounded", "at most one"):
         return True
     return above_only and _is_never_positive(sweep, call)
 
@@ -433,7 +437,7 @@ def _is_never_positive(sweep: Sweep, call: Call) -> bool:
 
 def _is_one_at_most(sweep: Sweep, arg: Arg) -> bool:
     call = sweep.made.get(arg) if isinstance(arg, Value) else None
-    return call is not None and is_one_of(call.target, _ONE_AT_MOST)
+    return call is not None and _range_of(call) == "at most one"
 
 
 def _are_equal(sweep: Sweep, a: Arg, b: Arg, depth: int = 8) -> bool:

@@ -447,3 +447,42 @@ def test_logarithm_to_a_base_fails_at_zero_as_its_row_says():
     assert row_of(math.log).fails == "argument"
     assert fails_at(math.log, 0.0)
     assert fails_at(math.log, 0.0, 2.0)
+
+
+# Functions that behave so, and of which it is not asked so far.
+NOT_DECLARED = {
+    "at most one": {np.sinc, math.erf},
+    "bounded": {np.arcsin, math.asin, np.arccos, math.acos, math.erfc},
+    "not negative": {np.arccos, math.acos, np.arccosh, math.acosh},
+    "positive": {np.i0, math.erfc},
+}
+WIDE = np.concatenate([-np.logspace(-9, 300, 104), [0.0], np.logspace(-9, 300, 104)])
+WIDE = np.concatenate([WIDE, np.linspace(-700, 700, 257), np.linspace(-1, 1, 65), [1 - 2.0**-50]])
+
+
+def ranges_of(f: Any) -> set[str]:
+    """Return the words that are true of all results of real numbers."""
+    results = results_of(f, WIDE)
+    results = results[~np.isnan(results)]
+    near = results_of(f, np.linspace(-20, 20, 161))
+    words = {
+        "positive": (results >= 0).all() and (near[~np.isnan(near)] > 0).all(),
+        "not negative": (results >= 0).all(),
+        "bounded": (np.abs(results) < 10).all(),
+        "at most one": (np.abs(results) <= 1).all(),
+    }
+    return {word for word, is_true in words.items() if is_true}
+
+
+# The narrowest word first.
+WORDS = {"positive": {"not negative"}, "at most one": {"bounded"}}
+
+
+@pytest.mark.parametrize("f", OF_NUMBERS, ids=by_name)
+def test_results_are_in_the_range_of_the_row(f):
+    found, told = ranges_of(f), row_of(f).range
+    wider = {word for one in found for word in WORDS.get(one, ())}
+    not_told = {word for word, functions in NOT_DECLARED.items() if f in functions}
+
+    assert told in found | {""}
+    assert found - wider - not_told == {told} - wider - {""}

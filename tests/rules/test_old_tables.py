@@ -56,3 +56,15 @@ def test_failing_functions_are_those_of_the_lists():
     assert answering(lambda f: safe_division._fails(f) == "argument") == {
         math.log, math.log2, math.log10
     }  # fmt: skip
+
+
+def test_ranges_are_those_of_the_lists():
+    def of_range(*words: str) -> set[Any]:
+        return answering(lambda f: row_with_infinities(f).range in words)
+
+    assert of_range("positive") == {np.exp, np.exp2, np.cosh}
+    assert of_range("at most one") == {np.sin, np.cos, np.tanh, np.sign}
+    assert of_range("bounded") == {np.arctan, np.sinc}
+    assert of_range("not negative") == {
+        abs, operator.abs, np.absolute, np.fabs, np.square, np.sqrt
+    }  # fmt: skip
