@@ -265,7 +265,7 @@ def _indexed(op: Call, a: Moved | None) -> Moved | None:
 
 def _is_extreme(target: Any) -> bool:
     row = row_of(target)
-    return row.law == "extreme" and row.entries == "reduced"
+    return row.law in ("largest", "smallest") and row.entries == "reduced"
 
 
 _WHOLE = Display("slice", (Const(None), Const(None), Const(None)))

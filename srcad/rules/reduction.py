@@ -7,6 +7,7 @@ import numpy as np
 
 from srcad.rules.conjugates import ORDER, may_be_complex
 from srcad.rules.declare import adjoint, linear
+from srcad.rules.row import Columns
 
 
 def kept(y_bar, a, axis, keepdims):
@@ -49,7 +50,7 @@ def selected(bar, where):
 
 # ------------------------------------------------------------------------ sums
 @linear(
-    np.sum, order="keeps", takes_lists=True, active=("a", "initial"),
+    np.sum, order="keeps", law="total", takes_lists=True, active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
@@ -77,7 +78,7 @@ def nansum(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, initial=None, 
 
 
 @linear(
-    np.mean, order="keeps",
+    np.mean, order="keeps", law="total",
     takes_lists=True, samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
@@ -182,15 +183,19 @@ def distances(a, axis, where):
 
 
 # ------------------------------------------------------------------------ extremes
-@adjoint(
-    np.max, np.amax, np.min, np.amin, entries="reduced", order="keeps", law="extreme",
-    active=("a", "initial"),
-    samples=lambda f, m, t, where: [
+EXTREME: Columns = {
+    "entries": "reduced",
+    "order": "keeps",
+    "samples": lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where, initial=-9.0),
         f(m, 0, initial=0.7), f(m, initial=-1)],
-    kinks=lambda f: [(f([1, 1, 1, 1]), [0.25] * 4), (f([1, math.nan, 0]), [0, 1, 0])],
-)  # fmt: skip
+    "kinks": lambda f: [(f([1, 1, 1, 1]), [0.25] * 4), (f([1, math.nan, 0]), [0, 1, 0])],
+}  # fmt: skip
+
+
+@adjoint(np.min, np.amin, law="smallest", active=("a", "initial"), **EXTREME)
+@adjoint(np.max, np.amax, law="largest", active=("a", "initial"), **EXTREME)
 def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; a nan owns the result."""
     if may_be_complex(a):
@@ -199,13 +204,18 @@ def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     return owned(y_bar, a, owners, axis, keepdims, initial, where)
 
 
-@adjoint(
-    np.nanmax, np.nanmin, entries="reduced", law="extreme", nan="left out", active=("a", "initial"),
-    samples=lambda f, t: [
+NUMERIC_EXTREME: Columns = {
+    "entries": "reduced",
+    "nan": "left out",
+    "samples": lambda f, t: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,))],
-    kinks=lambda f: [(f([1, math.nan, 1]), [0.5, 0, 0.5])],
-)  # fmt: skip
+    "kinks": lambda f: [(f([1, math.nan, 1]), [0.5, 0, 0.5])],
+}  # fmt: skip
+
+
+@adjoint(np.nanmin, law="smallest", active=("a", "initial"), **NUMERIC_EXTREME)
+@adjoint(np.nanmax, law="largest", active=("a", "initial"), **NUMERIC_EXTREME)
 def nanmax(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; at nan: 0."""
     if may_be_complex(a):

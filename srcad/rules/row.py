@@ -24,10 +24,10 @@ Samples = tuple[float, ...] | Callable[..., Any] | None
 # along an axis; from sums of products; or
 # from no entry, only from shapes.
 Entries = Literal["", "each", "moved", "reduced", "running", "contracted", "made"]
-# The operation as which algebra and masks know it.
+# The operation as which algebra and masks know it; a total is the sum of entries, or their mean.
 Law = Literal[
     "", "sum", "difference", "product", "quotient", "floor", "remainder", "power", "negative",
-    "positive", "extreme", "cast",
+    "positive", "largest", "smallest", "total", "cast", "copy",
 ]  # fmt: skip
 # The question about each entry of which the result, an array of flags, is the answer: "nan" if it
 # tells apart nan, or infinities, from other numbers.

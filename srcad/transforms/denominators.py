@@ -30,7 +30,8 @@ from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
 from srcad.ir.traits import exponent_of, law_of, row_with_infinities
-from srcad.rules.row import Range
+from srcad.rules.registry import row_of
+from srcad.rules.row import Law, Range
 from srcad.runtime import zero_at_pole
 from srcad.startup.records import dataclass
 from srcad.transforms.cotangents import ReverseScope
@@ -39,8 +40,6 @@ from srcad.transforms.missing import unless_cut, unsigned
 from srcad.transforms.sweep import Sweep, is_scalar
 from srcad.types.numeric import Numeric
 
-_REDUCTIONS = frozenset({np.sum, np.mean, np.max, np.min, np.amax, np.amin})
-_GREATEST = frozenset({np.max, np.amax})
 # What moves entries, or casts them.
 _MOVES = frozenset(
     {operator.getitem, np.broadcast_to, np.astype, np.asarray, np.array, np.expand_dims, np.reshape,
@@ -48,7 +47,6 @@ _MOVES = frozenset(
 )  # fmt: skip
 # What is the limit for a term is so for the sum.
 _TERMS = ("sum", "difference", "negative", "positive")
-_MEANS = frozenset({np.sum, np.mean})
 
 
 @dataclass(frozen=True)
@@ -288,7 +286,7 @@ def _is_power(call: Call) -> bool:
 
 
 def _is_sum(call: Call) -> bool:
-    return law_of(call.target) in _TERMS or is_one_of(call.target, _MEANS)
+    return law_of(call.target) in (*_TERMS, "total")
 
 
 def _range_of(call: Call) -> Range:
@@ -297,6 +295,17 @@ def _range_of(call: Call) -> Range:
 
 def _is_moved_or_not_negative(call: Call) -> bool:
     return is_one_of(call.target, _MOVES) or _range_of(call) == "not negative"
+
+
+def _is_moved_or_reduced(call: Call) -> bool:
+    """Return True if results are entries of an operand, sums or means of them, or extremes."""
+    is_reduced = _law_of_all_entries(call) in ("total", "largest", "smallest")
+    return is_reduced or is_one_of(call.target, _MOVES)
+
+
+def _law_of_all_entries(call: Call) -> Law:
+    """Return the law of a function that leaves no entries out, as `np.nanmax` does."""
+    return "" if row_of(call.target).nan == "left out" else law_of(call.target)
 
 
 def _may_be_infinite(sweep: Sweep, arg: Arg) -> bool:
@@ -351,7 +360,7 @@ def _back_to_nonpositive(sweep: Sweep, value: Value) -> list[Value] | None:
     law = law_of(call.target)
     if _range_of(call) == "positive":
         return []
-    if law == "power" or is_one_of(call.target, _MOVES | _REDUCTIONS) or call.target is np.sqrt:
+    if law == "power" or _is_moved_or_reduced(call) or call.target is np.sqrt:
         return _operands_unless_below(call, call.args[:1], 0, strict=True)
     if law == "sum":
         for term, other in zip(call.args, reversed(call.args), strict=True):
@@ -377,7 +386,7 @@ def _back_to_negative(sweep: Sweep, value: Value) -> list[Value] | None:
         return []
     if law == "power" and (_number(call.args[1]) or 1.0) % 2 == 0:
         return []
-    if law == "power" or is_one_of(call.target, _MOVES | _REDUCTIONS):
+    if law == "power" or _is_moved_or_reduced(call):
         return _operands_unless_below(call, call.args[:1], 0, strict=False)
     if law in ("sum", "product", "quotient"):
         return _operands_unless_below(call, call.args, 0, strict=False)
@@ -419,7 +428,7 @@ def _is_never_positive(sweep: Sweep, call: Call) -> bool:
         greatest = sweep.made.get(call.args[1]) if isinstance(call.args[1], Value) else None
         return (
             greatest is not None
-            and is_one_of(greatest.target, _GREATEST)
+            and _law_of_all_entries(greatest) == "largest"
             and greatest.args[0] is call.args[0]
         )
     if law_of(call.target) == "quotient":

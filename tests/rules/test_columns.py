@@ -486,3 +486,40 @@ def test_results_are_in_the_range_of_the_row(f):
 
     assert told in found | {""}
     assert found - wider - not_told == {told} - wider - {""}
+
+
+# ------------------------------------------------------------------------ laws of reductions
+LAWS: dict[str, tuple[Any, ...]] = {
+    "largest": (np.max,), "smallest": (np.min,), "total": (np.sum, np.mean)
+}  # fmt: skip
+# Functions that behave so, and of which it is not asked so far.
+MORE_LAWS = {
+    np.nansum: "total", np.nanmean: "total", np.average: "total", sum: "total",
+    math.fsum: "total", max: "largest", min: "smallest",
+}  # fmt: skip
+REDUCING = [
+    row.target for row in rows()
+    if row.kind in ("linear", "adjoint") and row.required <= 1 and row.parameters
+    and module_of(row.target).partition(".")[0] in ("numpy", "math", "builtins")
+    and isinstance(row.target, type(np.sum) | type(sum))
+]  # fmt: skip
+
+
+def reduced(f: Any) -> float:
+    """Return the number that a function makes of several; nan of others."""
+    for given in (np.array([3.0, -7.0, 0.5, 2.0]), [3.0, -7.0, 0.5, 2.0]):
+        try:
+            result = f(given)
+        except (TypeError, ValueError, AttributeError, IndexError):
+            continue
+        if isinstance(result, float | np.floating):
+            return float(result)
+    return math.nan
+
+
+@pytest.mark.parametrize("f", REDUCING, ids=by_name)
+def test_functions_of_several_numbers_have_the_law_of_the_row(f):
+    found = reduced(f)
+    laws = [law for law, those in LAWS.items() if any(np.isclose(found, reduced(g)) for g in those)]
+
+    assert laws == [law for law in (row_of(f).law or MORE_LAWS.get(f, ""),) if law in LAWS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from srcad.ir.traits import exponent_of, row_with_infinities
 from srcad.passes import safe_division
 from srcad.rules import registry
 from srcad.rules.registry import row_of
-from srcad.transforms import magnitudes
+from srcad.transforms import denominators, magnitudes
 
 FUNCTIONS = {row.target for row in registry.rows()} | {*registry.unruled()}
 FUNCTIONS |= {f for f in vars(builtins).values() if callable(f)}
@@ -67,4 +68,20 @@ def test_ranges_are_those_of_the_lists():
     assert of_range("bounded") == {np.arctan, np.sinc}
     assert of_range("not negative") == {
         abs, operator.abs, np.absolute, np.fabs, np.square, np.sqrt
+    }  # fmt: skip
+
+
+def test_reductions_are_those_of_the_lists():
+    def of_law(*laws: str) -> set[Any]:
+        return answering(
+            lambda f: denominators._law_of_all_entries(SimpleNamespace(target=f)) in laws
+        )
+
+    assert of_law("total") == {np.sum, np.mean}
+    assert of_law("largest") == {np.max, np.amax}
+    assert of_law("total", "largest", "smallest") == {
+        np.sum, np.mean, np.max, np.min, np.amax, np.amin
+    }  # fmt: skip
+    assert answering(lambda f: row_of(f).law in ("largest", "smallest")) == {
+        np.max, np.min, np.amax, np.amin, np.nanmax, np.nanmin
     }  # fmt: skip
