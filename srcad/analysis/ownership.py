@@ -42,21 +42,24 @@ from srcad.ir.disjoint import index_parts
 from srcad.ir.inference.raising import may_raise
 from srcad.ir.memory import (
     has_storage,
-    is_one_of,
     makes_fresh,
     replaced_outside,
     values_kept_outside,
 )
 from srcad.ir.operations import Classes, NewVersion, memory_effect
-from srcad.ir.traits import depends_on_shape_only, is_known_part, is_store, law_of_operator
+from srcad.ir.traits import (
+    depends_on_shape_only,
+    is_known_part,
+    is_store,
+    law_of,
+    law_of_operator,
+)
 from srcad.runtime import deep_copy
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.structures import ListOf, PlacesOf
 
 # Copies that make stores possible in place: where they stand, and a block with them.
-
-_COPIES = frozenset({np.copy, deep_copy, list, dict})
 
 
 @dataclass(eq=False)
@@ -181,7 +184,7 @@ class Cures:
         if not isinstance(atom, Value) or not _is_copyable(atom):
             return False
         made, _ = self.facts.definition.get(atom, (None, None))
-        return not isinstance(made, Call) or not is_one_of(made.target, _COPIES)
+        return not isinstance(made, Call) or law_of(made.target) != "copy"
 
     def _is_view(self, value: Value, store: Call) -> bool:
         op, _ = self.facts.definition.get(value, (None, None))

@@ -39,7 +39,15 @@ from srcad.ir.core import (
 from srcad.ir.evaluate import Env, argument_value
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.primitives import rebuilt
-from srcad.ir.traits import answers, is_part, is_shape, measures, sets_places, sums_at_places
+from srcad.ir.traits import (
+    answers,
+    is_part,
+    is_shape,
+    law_of,
+    measures,
+    sets_places,
+    sums_at_places,
+)
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
 from srcad.types.objects import attributes
@@ -47,15 +55,7 @@ from srcad.types.structures import Type
 
 _MOST_TRIPS = 10_000  # of a loop in an arm that the call does not take
 _MOST_CALLS = 3
-_CASTS = (
-    float,
-    np.float64,
-    np.float32,
-    np.astype,
-    runtime.converted_like,
-    runtime.deep_copy,
-    runtime.copy_in_order_of,
-)
+_COPIES = (runtime.converted_like, runtime.deep_copy, runtime.copy_in_order_of)
 _CONVERSIONS = (bool, int, float, len, min, max, divmod)
 
 
@@ -351,7 +351,7 @@ class _Run:
             return self._routine(op, args)
         if not any(map(_holds, (*args, *kwargs.values()))):
             return op.target(*args, **kwargs)
-        if any(op.target is cast for cast in _CASTS):
+        if law_of(op.target) == "cast" or any(op.target is copy for copy in _COPIES):
             return args[0]
         if sets_places(op.target) or sums_at_places(op.target):
             args[0] = _as_objects(args[0])

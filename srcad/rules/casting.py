@@ -21,7 +21,7 @@ from srcad.runtime import (
 )
 
 
-@linear(np.copy, entries="moved", order="follows", samples=lambda f, m: [f(m)])
+@linear(np.copy, law="copy", entries="moved", order="follows", samples=lambda f, m: [f(m)])
 def copy(y_bar, a, order="K", subok=False):
     return y_bar
 
@@ -124,11 +124,13 @@ def astype(y_bar, x, dtype, *, copy=True):
 @linear(
     float,
     np.float64,
+    law="cast",
     memory="shared",
     special=("__float__",),
     samples=lambda f, array: [f(array()), f(0.7)],
 )
-@linear(np.float32, np.float16, np.longdouble, np.ndarray.item, memory="shared", samples=())
+@linear(np.float16, np.longdouble, np.ndarray.item, memory="shared", samples=())
+@linear(np.float32, law="cast", memory="shared", samples=())
 def number(y_bar, x):
     """An array of one entry becomes a number."""
     if np.ndim(x) == 0:

@@ -24,7 +24,8 @@ Samples = tuple[float, ...] | Callable[..., Any] | None
 # along an axis; from sums of products; or
 # from no entry, only from shapes.
 Entries = Literal["", "each", "moved", "reduced", "running", "contracted", "made"]
-# The operation as which algebra and masks know it; a total is the sum of entries, or their mean.
+# The operation as which algebra and masks know it; a total is the sum of entries, or their mean, a
+# cast converts an operand to another dtype, and a copy is the same in other memory.
 Law = Literal[
     "", "sum", "difference", "product", "quotient", "floor", "remainder", "power", "negative",
     "positive", "largest", "smallest", "total", "cast", "copy",

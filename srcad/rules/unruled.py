@@ -29,10 +29,12 @@ facts(slice, memory="shared", entries="made")
 facts(builtins.object, memory="shared", effect="makes")
 facts(np.apply_along_axis, memory="shared", order="other")
 facts(runtime.copy_in_order_of, memory="shared", order="C")
-facts(runtime.deep_copy, memory="shared", order="shows")
+facts(runtime.deep_copy, memory="shared", order="shows", law="copy")
+facts(builtins.dict, memory="shared", law="copy")
 
 # ------------------------------------------------------------------------ iteration
-facts(builtins.list, builtins.tuple, builtins.sorted, memory="shared", iterates="all")
+facts(builtins.list, memory="shared", law="copy", iterates="all")
+facts(builtins.tuple, builtins.sorted, memory="shared", iterates="all")
 facts(builtins.set, builtins.frozenset, memory="shared", iterates="at once")
 facts(builtins.map, memory="shared", iterates="as needed", iterated=(1, None))
 facts(builtins.zip, itertools.chain, itertools.zip_longest, memory="shared", iterates="as needed",

@@ -523,3 +523,29 @@ def test_functions_of_several_numbers_have_the_law_of_the_row(f):
     laws = [law for law, those in LAWS.items() if any(np.isclose(found, reduced(g)) for g in those)]
 
     assert laws == [law for law in (row_of(f).law or MORE_LAWS.get(f, ""),) if law in LAWS]
+
+
+@pytest.mark.parametrize("f", [np.copy, list, dict], ids=by_name)
+def test_copies_are_the_same_in_other_memory(f):
+    given = {np.copy: np.arange(3.0), list: [1, 2], dict: {"a": 1}}[f]
+    made = f(given)
+    before = list(made)
+    if isinstance(given, dict):
+        given.clear()
+    else:
+        given[0] = 9
+
+    assert row_of(f).law == "copy"
+    assert list(made) == before
+
+
+CASTS = [row.target for row in rows() if row.law == "cast"]
+
+
+@pytest.mark.parametrize("f", CASTS, ids=by_name)
+def test_casts_convert_each_entry(f):
+    given = np.array([0.5]) if f is np.astype else 0.5
+    made = f(given, np.float32) if f is np.astype else f(given)
+
+    assert made == 0.5
+    assert isinstance(made, f) if isinstance(f, type) else made.dtype == np.float32

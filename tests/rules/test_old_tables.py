@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from srcad import runtime
+from srcad.analysis import supports
 from srcad.ir.traits import exponent_of, row_with_infinities
 from srcad.passes import safe_division
 from srcad.rules import registry
@@ -85,3 +87,13 @@ def test_reductions_are_those_of_the_lists():
     assert answering(lambda f: row_of(f).law in ("largest", "smallest")) == {
         np.max, np.min, np.amax, np.amin, np.nanmax, np.nanmin
     }  # fmt: skip
+
+
+def test_casts_and_copies_are_those_of_the_lists():
+    casts = answering(lambda f: row_of(f).law == "cast")
+
+    assert casts | {*supports._COPIES} == {
+        float, np.float64, np.float32, np.astype, runtime.converted_like, runtime.deep_copy,
+        runtime.copy_in_order_of,
+    }  # fmt: skip
+    assert answering(lambda f: row_of(f).law == "copy") == {np.copy, runtime.deep_copy, list, dict}
