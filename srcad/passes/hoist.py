@@ -45,14 +45,12 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.raising import fails_for_values, may_raise
 from srcad.ir.memory import has_storage, makes_fresh
-from srcad.ir.traits import law_of_operator
+from srcad.ir.traits import law_of_operator, row_with_infinities
 from srcad.passes.purity import is_mergeable
 from srcad.startup.records import changed, dataclass, field, replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import resolved
 
-# They have a result for every number, inf and nan too, and say nothing of it.
-_QUIET = frozenset({np.tanh, np.arctan, np.arcsinh, np.cbrt})
 _SMALL = 1e100  # squares of such numbers are finite
 _TRIED = ("sum", "difference", "product", "quotient", "negative", "power")
 
@@ -131,7 +129,7 @@ class _Hoist:
             return self._is_tried(op)
         types = [getattr(arg, "type", None) for arg in op.args]
         floats = all(isinstance(t, Numeric) and t.kind == "f" for t in types)
-        return op.target in _QUIET and floats
+        return row_with_infinities(op.target).fails == "never" and floats
 
     def _is_tried(self, op: Call) -> bool:
         """Return True if a call of literals makes a finite number; it is called to see."""

@@ -47,7 +47,13 @@ def sqrt(x, *, y):
 
 
 @derivative(
-    np.cbrt, symmetry="odd", exponent=1 / 3, safe=1.0, samples=(0.2, 3), kinks={0: math.inf}
+    np.cbrt,
+    fails="never",
+    symmetry="odd",
+    exponent=1 / 3,
+    safe=1.0,
+    samples=(0.2, 3),
+    kinks={0: math.inf},
 )
 def cbrt(x, *, y):
     return 1 / (3 * y**2)
@@ -156,7 +162,9 @@ def arccos(x, *, y):
     return -1 / np.sqrt((1 - x) * (1 + x))
 
 
-@derivative(np.arctan, range="bounded", symmetry="odd", twin=math.atan, samples=(-3, 3))
+@derivative(
+    np.arctan, fails="never", range="bounded", symmetry="odd", twin=math.atan, samples=(-3, 3)
+)
 def arctan(x):
     return 1 / (1 + x * x)
 
@@ -212,13 +220,19 @@ def cosh(x):
 
 
 @derivative(
-    np.tanh, range="at most one", symmetry="odd", nan="stays", samples=(-2, 2), kinks={1000: 0}
+    np.tanh,
+    fails="never",
+    range="at most one",
+    symmetry="odd",
+    nan="stays",
+    samples=(-2, 2),
+    kinks={1000: 0},
 )
 def tanh(x, *, y):
     return 1 - y**2
 
 
-@derivative(np.arcsinh, symmetry="odd", samples=(-2, 2))
+@derivative(np.arcsinh, fails="never", symmetry="odd", samples=(-2, 2))
 def arcsinh(x, *, y):
     if may_be_complex(x):
         return 1 / np.cosh(y)

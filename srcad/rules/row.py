@@ -65,8 +65,8 @@ Symmetry = Literal["", "even", "odd"]
 Range = Literal["", "positive", "not negative", "bounded", "at most one"]
 # Where a function of finite numbers is infinite or nan, or raises if it is one of Python's: at
 # large operands, as it grows faster than any power; where its last operand is 0, by which it
-# divides; or where its first one is 0, as a logarithm.
-Fails = Literal["", "overflow", "divisor", "argument"]
+# divides; where its first one is 0, as a logarithm; or never, and it says nothing of inf and nan.
+Fails = Literal["", "overflow", "divisor", "argument", "never"]
 # Points where a derivative is agreed on, with the derivatives there; or a function that gives pairs
 # of a noted call and the gradient of its first argument.
 Kinks = Mapping[Any, Any] | Callable[..., Any] | None

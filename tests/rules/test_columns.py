@@ -488,6 +488,28 @@ def test_results_are_in_the_range_of_the_row(f):
     assert found - wider - not_told == {told} - wider - {""}
 
 
+# Functions that behave so, and of which it is not asked so far.
+ALSO_QUIET = {
+    abs, operator.abs, operator.neg, operator.pos, np.absolute, np.fabs, np.negative, np.positive,
+    np.sign, np.deg2rad, np.radians,
+}  # fmt: skip
+
+
+def is_quiet(f: Any) -> bool:
+    """Return True if a function has a result for every number, inf and nan too, and no warning."""
+    given = [np.float64(x) for x in (*WIDE, math.inf, -math.inf, math.nan, 1e308, -1e308, 5e-324)]
+    try:
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            return all(np.isfinite(f(x)) or not np.isfinite(x) for x in given)
+    except (FloatingPointError, ValueError, OverflowError, TypeError):
+        return False
+
+
+@pytest.mark.parametrize("f", [f for f in OF_NUMBERS if module_of(f) not in ("math",)], ids=by_name)
+def test_function_has_a_result_for_every_number_where_its_row_says_so(f):
+    assert is_quiet(f) == (row_of(f).fails == "never" or f in ALSO_QUIET)
+
+
 # ------------------------------------------------------------------------ laws of reductions
 LAWS: dict[str, tuple[Any, ...]] = {
     "largest": (np.max,), "smallest": (np.min,), "total": (np.sum, np.mean)

@@ -97,3 +97,9 @@ def test_casts_and_copies_are_those_of_the_lists():
         runtime.copy_in_order_of,
     }  # fmt: skip
     assert answering(lambda f: row_of(f).law == "copy") == {np.copy, runtime.deep_copy, list, dict}
+
+
+def test_quiet_functions_are_those_of_the_list():
+    assert answering(lambda f: row_with_infinities(f).fails == "never") == {
+        np.tanh, np.arctan, np.arcsinh, np.cbrt
+    }  # fmt: skip
