@@ -32,8 +32,8 @@ _table: dict[Any, Rule] = {}
 _facts: dict[Any, Rule] = {}  # rows of functions without a rule
 # Columns about the function, which a rule of the user's for it does not change.
 _OF_FUNCTION = (
-    "memory", "order", "entries", "law", "answers", "nan", "selects", "of_real", "sign", "special",
-    "reduce", "accumulate", "rounds", "symmetry", "exponent", "range", "fails",
+    "memory", "order", "cost", "entries", "law", "answers", "nan", "selects", "of_real", "sign",
+    "special", "reduce", "accumulate", "rounds", "symmetry", "exponent", "range", "fails",
     "effect", "iterates", "iterated",
 )  # fmt: skip
 _NOTHING_KNOWN = Rule(None, "")

@@ -82,6 +82,10 @@ Memory = (
 )
 
 
+# What it costs to compute a result again: nothing worth memory, as it is a view.
+Cost = Literal["", "nothing"]
+
+
 @dataclass(frozen=True)
 class Sign:
     """How Python writes one of its operators, as ``a + b``."""
@@ -206,6 +210,7 @@ class Columns(TypedDict, total=False):
     kinks: Kinks
     memory: Memory | None
     order: Order
+    cost: Cost
     takes_lists: bool
     lists: tuple[str, ...]
     entries: Entries
@@ -262,6 +267,8 @@ class Rule:
         What a call does with memory; see above.
     order : str
         How the result lies in memory; see above; empty if it is not known.
+    cost : str
+        What it costs to compute the result again; see above; empty if it is worth memory.
     takes_lists : bool
         Whether a list is an argument as it stands: one of several arrays, or one of which the rule
         asks for nothing but the shape.  Others are made arrays first.
@@ -336,6 +343,7 @@ class Rule:
     kinks: Kinks = None
     memory: Memory = "shared"
     order: Order = ""
+    cost: Cost = ""
     takes_lists: bool = False
     lists: tuple[str, ...] = ()
     entries: Entries = ""

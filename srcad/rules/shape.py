@@ -67,6 +67,7 @@ def unflattened(rows, array, axis):
     np.reshape,
     entries="moved",
     order="reshaped",
+    cost="nothing",
     memory="view or copy",
     samples=lambda f, t: [f(t, (4, 6)), f(t, -1), f(t, (6, 4), order="F")],
 )
@@ -82,6 +83,7 @@ def reshape(y_bar, a, shape, order="C", *, copy=None):
     np.ravel,
     entries="moved",
     order="reshaped",
+    cost="nothing",
     memory="view or copy",
     samples=lambda f, t: [f(t), f(t, "F")],
 )
@@ -97,6 +99,7 @@ def ravel(y_bar, a, order="C"):
     np.squeeze,
     entries="moved",
     order="shows",
+    cost="nothing",
     memory="view",
     samples=lambda f, array: [f(array(3, 1)), f(array(3, 1), axis=1)],
 )
@@ -108,6 +111,7 @@ def squeeze(y_bar, a, axis=None):
     np.expand_dims,
     entries="moved",
     order="shows",
+    cost="nothing",
     memory="view",
     samples=lambda f, m: [f(m, 0), f(m, (0, -1))],
 )
@@ -143,6 +147,7 @@ def reshaped(y_bar, a):
     np.broadcast_to,
     entries="moved",
     order="part",
+    cost="nothing",
     memory="read-only view",
     samples=lambda f, array: [f(array(3, 1), (2, 3, 4)), f(0.5, (3,))],
 )
@@ -190,6 +195,7 @@ def inverse(axes):
     np.transpose,
     entries="moved",
     order="turned",
+    cost="nothing",
     memory="view",
     samples=lambda f, t: [f(t), f(t, (1, 2, 0)), f(t, (-1, 0, 1))],
 )
@@ -210,7 +216,12 @@ def matrix_transpose(y_bar, x):
 
 
 @linear(
-    np.swapaxes, entries="moved", order="turned", memory="view", samples=lambda f, t: [f(t, 0, -1)]
+    np.swapaxes,
+    entries="moved",
+    order="turned",
+    cost="nothing",
+    memory="view",
+    samples=lambda f, t: [f(t, 0, -1)],
 )
 def swapaxes(y_bar, a, axis1, axis2):
     return np.swapaxes(y_bar, axis1, axis2), None, None
@@ -220,6 +231,7 @@ def swapaxes(y_bar, a, axis1, axis2):
     np.moveaxis,
     entries="moved",
     order="turned",
+    cost="nothing",
     memory="view",
     samples=lambda f, t: [f(t, 0, -1), f(t, (0, 1), (-1, 0))],
 )

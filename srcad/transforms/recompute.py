@@ -11,18 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from srcad.ir.core import Atom, Call, Display, Op, Value, values_in
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.substitute import substituted_call
 from srcad.ir.traits import answers, costs_nothing, law_of_operator
+from srcad.rules.registry import row_of
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
 
-# Taking these again costs nothing worth a place in a list.
-_VIEWS = frozenset({np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.broadcast_to,
-                    np.reshape, np.squeeze, np.ravel})  # fmt: skip
 _LIGHT = ("sum", "difference", "product", "negative")
 _BUDGET = 3
 
@@ -184,7 +180,7 @@ def is_cheap(call: Call) -> bool:
         return False
     if call.target is operator.getitem:
         return not _is_fancy(call)
-    if costs_nothing(call.target) or call.target in _VIEWS:
+    if costs_nothing(call.target) or row_of(call.target).cost == "nothing":
         return True
     return (
         law_of_operator(call.target) not in ("", "power") or answers(call.target)

@@ -202,6 +202,29 @@ def test_loops_over_stacks_go_in_the_order_of_memory():
     assert not np.dot(2.0, np.ones((2, 3, 4)).T).flags.c_contiguous
 
 
+# ------------------------------------------------------------------------ cost
+VIEWS = [f for f in CALLS if row_of(f).memory in ("view", "read-only view", "view or copy")]
+# Views that are kept so far, though they cost nothing.
+KEPT = {
+    np.atleast_1d, np.atleast_2d, np.atleast_3d, np.linalg.matrix_transpose, np.matrix_transpose,
+    np.rollaxis, np.flip, np.fliplr, np.flipud, np.rot90, np.real, np.diagonal,
+    np.linalg.diagonal, np.lib.stride_tricks.sliding_window_view, np.diag,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f", VIEWS, ids=by_name)
+def test_views_cost_nothing_as_the_row_says(f):
+    assert (row_of(f).cost == "nothing") == (f not in KEPT)
+
+
+@pytest.mark.parametrize("f", [f for f in CALLS if row_of(f).cost == "nothing"], ids=by_name)
+def test_results_share_memory_where_a_row_says_that_they_cost_nothing(f):
+    for args, kwargs in CALLS[f]:
+        given = (np.ascontiguousarray(args[0]), *args[1:])
+        in_order = [a for a in (*args[1:], *kwargs.values()) if isinstance(a, str)]
+        assert in_order or np.shares_memory(f(*given, **kwargs), given[0])
+
+
 # ------------------------------------------------------------------------ what a call does besides
 class Attributes:
     """An object with one attribute."""

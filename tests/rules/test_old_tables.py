@@ -103,3 +103,10 @@ def test_quiet_functions_are_those_of_the_list():
     assert answering(lambda f: row_with_infinities(f).fails == "never") == {
         np.tanh, np.arctan, np.arcsinh, np.cbrt
     }  # fmt: skip
+
+
+def test_views_that_cost_nothing_are_those_of_the_list():
+    assert answering(lambda f: row_of(f).cost == "nothing") == {
+        np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.broadcast_to, np.reshape,
+        np.squeeze, np.ravel,
+    }  # fmt: skip
