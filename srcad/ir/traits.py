@@ -10,6 +10,7 @@ from typing import Any, Literal
 from srcad.ir.core import CHECKPOINT, Arg, Call, Const, If, Op, Value
 from srcad.ir.memory import module_of
 from srcad.ir.operations import (
+    NOTHING,
     Builds,
     Fresh,
     Gathers,
@@ -151,6 +152,12 @@ def never_returns(target: Any) -> bool:
     """Return True if a call does nothing but raise."""
     row = operation_of(target)
     return row is not None and row.hands_on == "error"
+
+
+def never_raises(target: Any) -> bool:
+    """Return True if a call raises nothing, whatever the operands are."""
+    row = operation_of(target)
+    return row is not None and row.raises == NOTHING
 
 
 def calls_operand(target: Any) -> bool:

@@ -5,7 +5,6 @@ An infinite slope and a vanishing one are values, and the primal half says what 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +12,8 @@ from srcad import runtime
 from srcad.ir.core import Arg, Block, Call, For, Function, Location, Op, Routine, Value, walk
 from srcad.ir.inference.builder import Builder
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.memory import is_one_of
-from srcad.ir.traits import never_returns
+from srcad.ir.memory import is_one_of, module_of
+from srcad.ir.traits import answers, is_part, measures, never_raises, never_returns
 from srcad.rules.registry import lookup
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
@@ -26,7 +25,6 @@ _NOWHERE = Location("", 0)  # of a call of a function that has a rule and no tex
 _SILENCE = (("all", "ignore"),)
 _SOFT = ("ignore", "warn")
 _OURS = frozenset({runtime.check_real_scalar, runtime.check_distinct_objects, runtime.fits})
-_STRUCTURAL = frozenset({operator.getitem, operator.is_, operator.is_not, operator.not_, len})
 
 
 def silenced(function: Function) -> Function:
@@ -105,10 +103,17 @@ def _op(op: Op, where: Location | None, changed: _Change) -> Op:
 
 def _may_speak(op: Call) -> bool:
     """Return True if NumPy may warn of something in a call, or raise it."""
-    if isinstance(op.target, Routine) or is_one_of(op.target, _STRUCTURAL):
+    if isinstance(op.target, Routine) or _is_structural(op.target):
         return False
     module = getattr(op.target, "__module__", None) or ""
     return not module.startswith("srcad") and lookup(op.target) is not None
+
+
+def _is_structural(target: Any) -> bool:
+    """Return True for reads of parts, ``is`` and ``not``, and builtins that measure."""
+    if is_part(target) or (answers(target) and never_raises(target)):
+        return True
+    return measures(target) and module_of(target) == "builtins"
 
 
 def is_repeatable(function: Function) -> bool:

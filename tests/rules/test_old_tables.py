@@ -16,7 +16,7 @@ from srcad.ir.traits import exponent_of, row_with_infinities
 from srcad.passes import safe_division
 from srcad.rules import registry
 from srcad.rules.registry import row_of
-from srcad.transforms import denominators, magnitudes
+from srcad.transforms import denominators, magnitudes, silent
 
 FUNCTIONS = {row.target for row in registry.rows()} | {*registry.unruled()}
 FUNCTIONS |= {f for f in vars(builtins).values() if callable(f)}
@@ -109,4 +109,12 @@ def test_views_that_cost_nothing_are_those_of_the_list():
     assert answering(lambda f: row_of(f).cost == "nothing") == {
         np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.broadcast_to, np.reshape,
         np.squeeze, np.ravel,
+    }  # fmt: skip
+
+
+def test_structural_operations_are_those_of_the_list():
+    found = answering(silent._is_structural)
+
+    assert {f for f in found if not str(getattr(f, "__module__", "")).startswith("srcad")} == {
+        operator.getitem, operator.is_, operator.is_not, operator.not_, len
     }  # fmt: skip
