@@ -6,7 +6,6 @@ through them carries no derivative.  The zero is right, and seldom what was mean
 
 from __future__ import annotations
 
-import builtins
 import warnings
 import weakref
 from collections.abc import Iterable, Sequence
@@ -41,9 +40,9 @@ from srcad.ir.core import (
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.text import target_name
 from srcad.ir.traits import built_parts, compares, is_builder, is_stop, never_returns
+from srcad.rules.registry import row_of
 from srcad.transforms.vjp import wanted_part
 
-_TEXT = frozenset({str, repr, format, builtins.ascii})
 _ASKS = frozenset(
     {"shape", "size", "ndim", "len", "isinstance", "issubclass", "callable", "hasattr", "id",
      "hash", "type", "isscalar", "zeros_like", "ones_like", "empty_like", "full_like", "is_",
@@ -182,7 +181,7 @@ def _is_step(op: Call, given: set[Value]) -> bool:
     """Return True if an op turns a dependent value into steps or text."""
     if isinstance(op.target, Routine):
         return False
-    if op.target in _TEXT:
+    if row_of(op.target).gives == "text":
         return True
     flows = {v for arg in differentiable_arguments(op).values() for v in values_in(arg)}
     rule = rule_of(op.target)

@@ -34,7 +34,7 @@ _facts: dict[Any, Rule] = {}  # rows of functions without a rule
 _OF_FUNCTION = (
     "memory", "order", "cost", "entries", "law", "answers", "nan", "selects", "of_real", "sign",
     "special", "reduce", "accumulate", "rounds", "symmetry", "exponent", "range", "fails",
-    "effect", "iterates", "iterated",
+    "effect", "gives", "iterates", "iterated",
 )  # fmt: skip
 _NOTHING_KNOWN = Rule(None, "")
 _ONE_RESULT = Result()

@@ -50,6 +50,8 @@ Order = Literal[
 Effect = Literal[
     "", "sets", "deletes", "keeps", "removes", "advances", "reads", "makes", "prints"
 ]  # fmt: skip
+# What a builtin returns: a number that tells of its operand and is no value in it, or a text.
+Gives = Literal["", "measure", "text"]
 # How a function goes through arguments: before it returns, and does nothing else meanwhile or does
 # (it calls a function, or may stop early); or later, as its result is asked for values.
 Iterates = Literal["", "at once", "all", "some", "as needed"]
@@ -229,6 +231,7 @@ class Columns(TypedDict, total=False):
     range: Range
     fails: Fails
     effect: Effect
+    gives: Gives
     iterates: Iterates
     iterated: tuple[int, int | None]
     steps: bool
@@ -311,6 +314,8 @@ class Rule:
         For which operands the function is infinite, nan or an error, see above.
     effect : str
         What a call does besides its result, see above.
+    gives : str
+        What a builtin returns, see above.
     iterates, iterated : str, tuple of int
         How the function goes through arguments, see above; and the slice of the positional ones.
     steps : bool
@@ -362,6 +367,7 @@ class Rule:
     range: Range = ""
     fails: Fails = ""
     effect: Effect = ""
+    gives: Gives = ""
     iterates: Iterates = ""
     iterated: tuple[int, int | None] = (0, 1)
     steps: bool = False

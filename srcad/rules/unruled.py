@@ -30,6 +30,7 @@ facts(builtins.object, memory="shared", effect="makes")
 facts(np.apply_along_axis, memory="shared", order="other")
 facts(runtime.copy_in_order_of, memory="shared", order="C")
 facts(runtime.deep_copy, memory="shared", order="shows", law="copy")
+facts(builtins.ascii, memory="shared", gives="text")
 facts(builtins.dict, memory="shared", law="copy")
 
 # ------------------------------------------------------------------------ iteration

@@ -26,7 +26,7 @@ from srcad.ir.traits import (
 )
 from srcad.ir.written_calls import text_of_call, text_with_constant
 from srcad.rules import stubs
-from srcad.rules.registry import qualified_name
+from srcad.rules.registry import qualified_name, row_of
 from srcad.rules.row import NoPartial, Rule
 from srcad.startup.identifiers import dotted
 from srcad.startup.records import replace
@@ -39,8 +39,6 @@ from srcad.types.structures import OPAQUE, ListOf, Opaque, PlacesOf, TupleOf, Ty
 # No derivative flows through a text, but what is read from it depends on what it was made of. So
 # texts are followed like derivatives, also into the objects that are made of them, up to a number
 # that reaches the result. A text that is only shown, raised, compared or measured is no harm.
-
-_MEASURES = frozenset({len, hash})
 
 
 def read_from_text(
@@ -87,7 +85,7 @@ def _reads(op: Call, facts: Facts) -> bool:
     """Return True if a call makes anything but a text of a text that depends on the input."""
     if not _is_hashable(op.target) or _passes_on(op.target):
         return False
-    if answers(op.target) or op.target in _MEASURES:
+    if answers(op.target) or row_of(op.target).gives == "measure":
         return False
     type_ = op.result.type
     if is_text(type_) or (isinstance(type_, Numeric) and type_.kind in "biu"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import itertools
 import math
@@ -276,6 +277,30 @@ def test_two_equal_calls_make_two_objects_where_a_row_says_so(f):
 
     assert effect_of(f) == "makes"
     assert f(*args) is not f(*args)
+
+
+def result_for_text(f: Any) -> Any:
+    """Return what a builtin makes of a text; None where it takes no text, or does more."""
+    try:
+        return f("0.5")
+    except (TypeError, ValueError):
+        return None
+
+
+BUILTINS = [f for f in vars(builtins).values() if callable(f) and effect_of(f) == ""]
+BUILTINS = [f for f in BUILTINS if not isinstance(f, type) or f is str]
+BUILTINS = [f for f in BUILTINS if row_of(f).kind or row_of(f).gives]
+# A number that does not depend on the contents of its operand.
+NO_MEASURE = {id}
+
+
+@pytest.mark.parametrize("f", BUILTINS, ids=by_name)
+def test_builtin_gives_what_its_row_says(f):
+    made = result_for_text(f)
+    is_measure = type(made) is int and f not in NO_MEASURE
+
+    assert (row_of(f).gives == "text") == (isinstance(made, str) and f not in (max, min))
+    assert (row_of(f).gives == "measure") == is_measure
 
 
 # ------------------------------------------------------------------------ iteration

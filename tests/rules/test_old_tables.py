@@ -118,3 +118,8 @@ def test_structural_operations_are_those_of_the_list():
     assert {f for f in found if not str(getattr(f, "__module__", "")).startswith("srcad")} == {
         operator.getitem, operator.is_, operator.is_not, operator.not_, len
     }  # fmt: skip
+
+
+def test_functions_that_give_texts_and_measures_are_those_of_the_lists():
+    assert answering(lambda f: row_of(f).gives == "measure") == {len, hash}
+    assert answering(lambda f: row_of(f).gives == "text") == {str, repr, format, ascii}
