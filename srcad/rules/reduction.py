@@ -194,8 +194,8 @@ EXTREME: Columns = {
 }  # fmt: skip
 
 
-@adjoint(np.min, np.amin, law="smallest", active=("a", "initial"), **EXTREME)
-@adjoint(np.max, np.amax, law="largest", active=("a", "initial"), **EXTREME)
+@adjoint(np.min, np.amin, active=("a", "initial"), **EXTREME | {"law": "smallest"})
+@adjoint(np.max, np.amax, active=("a", "initial"), **EXTREME | {"law": "largest"})
 def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; a nan owns the result."""
     if may_be_complex(a):
@@ -214,8 +214,8 @@ NUMERIC_EXTREME: Columns = {
 }  # fmt: skip
 
 
-@adjoint(np.nanmin, law="smallest", active=("a", "initial"), **NUMERIC_EXTREME)
-@adjoint(np.nanmax, law="largest", active=("a", "initial"), **NUMERIC_EXTREME)
+@adjoint(np.nanmin, active=("a", "initial"), **NUMERIC_EXTREME | {"law": "smallest"})
+@adjoint(np.nanmax, active=("a", "initial"), **NUMERIC_EXTREME | {"law": "largest"})
 def nanmax(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; at nan: 0."""
     if may_be_complex(a):
