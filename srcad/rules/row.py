@@ -31,8 +31,9 @@ Law = Literal[
     "positive", "largest", "smallest", "total", "cast", "copy",
 ]  # fmt: skip
 # The question about each entry of which the result, an array of flags, is the answer: "nan" if it
-# tells apart nan, or infinities, from other numbers.
-Answers = Literal["", "nan", "order", "equality"]
+# tells apart nan, or infinities, from other numbers, "connective" if only the truth of the operands
+# decides.
+Answers = Literal["", "nan", "order", "equality", "connective"]
 # What becomes of nan: the result is nan wherever an operand is, or such entries are left out.
 Nan = Literal["", "stays", "left out"]
 # How a new array lies in memory: in C order whatever its operands are, unless an option asks for

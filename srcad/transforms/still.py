@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 
 from srcad.ir.core import Arg, Atom, Call, Const, If, Value
-from srcad.ir.memory import is_one_of
 from srcad.ir.traits import exponent_of, law_of
+from srcad.rules.registry import row_of
 from srcad.runtime import zero_if_still
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.masks import arrives
 from srcad.transforms.sweep import Sweep
 from srcad.types.numeric import Numeric
-
-_LOGIC = frozenset({np.logical_or, np.logical_and, np.logical_not})
 
 
 def factor_that_moves(scope: ReverseScope, op: Call, place: int | str) -> Value | None:
@@ -111,7 +109,7 @@ def stays_still(sweep: Sweep, test: Arg) -> bool:
         call = sweep.made.get(one) if isinstance(one := pending.pop(), Value) else None
         if call is None:
             continue
-        if is_one_of(call.target, _LOGIC):
+        if row_of(call.target).answers == "connective":
             pending += call.args
         elif call.target is operator.ne and not _is_still(sweep, call.args[0]):
             return False

@@ -558,6 +558,34 @@ def test_function_has_a_result_for_every_number_where_its_row_says_so(f):
     assert is_quiet(f) == (row_of(f).fails == "never" or f in ALSO_QUIET)
 
 
+ANSWERING = [
+    row.target for row in rows()
+    if isinstance(row.target, np.ufunc) and row.kind == "nondifferentiable"
+]  # fmt: skip
+# Functions that behave so, and of which it is not asked so far.
+MORE_CONNECTIVES = {np.logical_xor}
+
+
+def depends_on_truth(f: np.ufunc) -> bool:
+    """Return True if the result is a flag that depends on nothing but the truth of numbers."""
+    pairs = [*itertools.product([0.0, 1.0, 2.0, -3.0], repeat=f.nin)]
+    try:
+        with np.errstate(all="ignore"):
+            answers = [f(*pair) for pair in pairs]
+    except TypeError:
+        return False  # a function of integers
+    by_truth = dict(zip([tuple(map(bool, pair)) for pair in pairs], answers, strict=True))
+    same = [by_truth[tuple(map(bool, pair))] for pair in pairs] == answers
+    return same and len(set(answers)) > 1 and type(answers[0]) is np.bool
+
+
+@pytest.mark.parametrize("f", ANSWERING, ids=by_name)
+def test_answer_depends_on_truth_alone_where_a_row_says_so(f):
+    is_told = row_of(f).answers == "connective"
+
+    assert depends_on_truth(f) == (is_told or f in MORE_CONNECTIVES)
+
+
 # ------------------------------------------------------------------------ laws of reductions
 LAWS: dict[str, tuple[Any, ...]] = {
     "largest": (np.max,), "smallest": (np.min,), "total": (np.sum, np.mean)

@@ -123,3 +123,9 @@ def test_structural_operations_are_those_of_the_list():
 def test_functions_that_give_texts_and_measures_are_those_of_the_lists():
     assert answering(lambda f: row_of(f).gives == "measure") == {len, hash}
     assert answering(lambda f: row_of(f).gives == "text") == {str, repr, format, ascii}
+
+
+def test_connectives_are_those_of_the_list():
+    assert answering(lambda f: row_of(f).answers == "connective") == {
+        np.logical_or, np.logical_and, np.logical_not
+    }  # fmt: skip

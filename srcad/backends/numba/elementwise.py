@@ -546,7 +546,8 @@ def lowering_by_row(target: Any) -> Lowering | None:
         return question if is_elementwise(target) or module_of(target) == "math" else None
     if row.sign is None:
         return None
-    return comparison if row.answers else _OPERATORS.get(row.sign.node)
+    is_comparison = row.answers in ("order", "equality")
+    return comparison if is_comparison else _OPERATORS.get(row.sign.node)
 
 
 def table() -> dict[Any, Lowering]:
