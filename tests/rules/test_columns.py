@@ -615,6 +615,7 @@ def reduced(f: Any) -> float:
     return math.nan
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("f", REDUCING, ids=by_name)
 def test_functions_of_several_numbers_have_the_law_of_the_row(f):
     found = reduced(f)
