@@ -30,7 +30,7 @@ PACKAGE = __name__.partition(".")[0]
 _PACKAGE = __name__.rpartition(".")[0]
 _table: dict[Any, Rule] = {}
 _facts: dict[Any, Rule] = {}  # rows of functions without a rule
-# Columns about the function, which a rule of the user's for it does not change.
+# Columns about the function, which a rule of the user's for it does not change, nor one put back.
 _OF_FUNCTION = (
     "memory", "order", "cost", "entries", "law", "answers", "nan", "selects", "of_real", "sign",
     "special", "reduce", "accumulate", "rounds", "symmetry", "exponent", "range", "fails",
@@ -264,7 +264,7 @@ def add(rule: Rule, override: bool) -> None:
             second=known.place,
             help="pass override=True to replace it",
         )
-    if known is not None and not rule.shipped:
+    if known is not None and not (rule.shipped and known.shipped):
         kept: dict[str, Any] = {name: getattr(known, name) for name in _OF_FUNCTION}
         rule = replace(rule, **kept)
     with _lock:
