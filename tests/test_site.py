@@ -7,7 +7,10 @@ import types
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 import srcad
+from srcad.__main__ import main
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 WRITTEN_BY_THE_BUILD = {"gallery/index"}
@@ -95,3 +98,12 @@ def test_each_code_of_an_error_has_a_section_that_the_build_indexes():
     codes = set(re.findall(r"```\{index\} single: (SRCAD-\d+)\n", text[0]))
     errors = [getattr(srcad.errors, name) for name in srcad.errors.__all__]
     assert codes >= {error.code for error in errors if "code" in vars(error)} - {"SRCAD-000"}
+
+
+def test_page_of_the_command_line_lists_each_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    (commands,) = re.findall(r"\{([a-z,]+)\}", capsys.readouterr().out)[:1]
+    page = (DOCS / "command-line.md").read_text()
+
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == commands.split(",")
