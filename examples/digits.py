@@ -1,4 +1,8 @@
-"""Train a two-layer network on handwritten digits, in plain NumPy.
+"""
+Handwritten digits
+==================
+
+Train a two-layer network on handwritten digits, in plain NumPy.
 
 Run it with ``pip install -e '.[examples]'`` and ``python examples/digits.py``.
 The network is an ordinary function of its parameters; ``srcad.value_and_grad`` differentiates it.
@@ -66,7 +70,7 @@ def train(epochs, batch=32, rate=0.5, noise=0.15, seed=0):
     params = initial(rng)
     step = srcad.value_and_grad(loss)
     losses, accuracies = [], []
-    progress = tqdm(range(epochs), unit="epoch", file=sys.stdout)
+    progress = tqdm(range(epochs), unit="epoch", file=sys.stdout, disable=None)
     for epoch in progress:
         order = rng.permutation(len(x))
         rate_now = rate * 0.5 * (1 + np.cos(np.pi * epoch / epochs))
@@ -92,7 +96,6 @@ def draw(losses, accuracies, file):
     right.set(xlabel="epoch", ylabel="test accuracy (%)")
     figure.suptitle("Handwritten digits: a two-layer network in plain NumPy")
     figure.savefig(file, dpi=120)
-    plt.close(figure)
 
 
 def main():
@@ -108,4 +111,5 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if main() != 0:
+        raise SystemExit(1)

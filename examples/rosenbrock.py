@@ -1,11 +1,13 @@
-"""Minimise Rosenbrock's function with SciPy, with gradients from srcad.
+"""
+SciPy's optimisers with exact gradients
+=======================================
+
+Minimise Rosenbrock's function with SciPy, with gradients from srcad.
 
 Run it with ``pip install -e '.[examples]'`` and ``python examples/rosenbrock.py``.
 """
 
 from __future__ import annotations
-
-import sys
 
 import numpy as np
 from scipy.optimize import minimize
@@ -32,4 +34,5 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if main() != 0:
+        raise SystemExit(1)

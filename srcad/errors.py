@@ -19,6 +19,31 @@ import os
 import sys
 from typing import Any, ClassVar, Protocol
 
+__all__ = [
+    "BackendWarning",
+    "DrawingError",
+    "ExportError",
+    "InvalidIRError",
+    "MissingRuleError",
+    "MutationError",
+    "NoDerivativeWarning",
+    "NonFiniteError",
+    "NonScalarOutputError",
+    "NotCompiledError",
+    "NotDifferentiableError",
+    "OptionError",
+    "RecompilationWarning",
+    "RuleError",
+    "SeedError",
+    "SourceChangedError",
+    "SourceUnavailableError",
+    "SrcadError",
+    "UndefinedNameError",
+    "UnsupportedSyntaxError",
+    "UnsupportedTypeError",
+    "WrtError",
+]
+
 _WIDEST_CARET = 100
 
 

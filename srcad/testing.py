@@ -36,6 +36,8 @@ from srcad.startup.records import dataclass
 from srcad.startup.short_tracebacks import short_traceback
 from srcad.types import objects
 
+__all__ = ["check_grads", "check_rule"]
+
 _MOST_ENTRIES = 64
 _COUNTER = itertools.count(1)
 

@@ -1,0 +1,144 @@
+"""Configuration of the site: ``sphinx-build -n -W --keep-going docs build/site``.
+
+Pages are MyST Markdown, pages of the API come from docstrings, and the gallery from `examples/`.
+Nothing is fetched from other hosts, unless ``SRCAD_DOCS_ONLINE=1`` asks for links to the documents
+of Python, NumPy and SciPy.  This module imports nothing of Sphinx, so that pytest can collect it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+project = "srcad"
+author = "The srcad authors"
+project_copyright = "The srcad authors"
+version = release = re.findall(
+    r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE
+)[0]
+language = "en"
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_nb",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+root_doc = "index"
+exclude_patterns = ["**.ipynb", "**.py", "gallery/**.md5"]
+templates_path = ["_templates"]
+nitpicky = True
+
+# ----------------------------------------------------------------------------------- pages
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 4  # links to headings, as `language.md#loops`
+nb_execution_mode = "auto"
+nb_execution_raise_on_error = True
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # its default loads scripts from other hosts
+copybutton_selector = "div.highlight-python pre, div.highlight-ipython3 pre"
+
+# ------------------------------------------------------------------------------------- API
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings have the types, without names of type variables
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_validation_checks: set[str] = set()
+default_role = "autolink"  # `grad` in a docstring is a link, `wrt` is not
+nitpick_ignore_regex = [
+    (r"py:.*", r"(?!srcad\.).*"),  # names of Python, NumPy and SciPy
+    ("py:obj", ".*"),  # words in backticks that are also names of modules: `row`
+]
+
+if os.environ.get("SRCAD_DOCS_ONLINE") == "1":
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy", None),
+    }
+
+# --------------------------------------------------------------------------------- gallery
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "/",  # every example is run; the default runs those named plot_*
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "backreferences_dir": "api/examples",  # which examples use a name, for the pages of the API
+    "doc_module": ("srcad",),
+    "write_computation_times": False,
+    "show_memory": False,
+    "show_signature": False,
+}
+
+# ----------------------------------------------------------------------------------- theme
+html_theme = "pydata_sphinx_theme"
+html_title = "srcad"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options: dict[str, Any] = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 8,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+
+# ------------------------------------------------------------------- what pages are read as
+RECIPE = re.compile(r"\]\((\.\./\.\./tests/recipes/\w+\.md)\)")
+FOLDER = re.compile(r"\[([^\]]+)\]\((?:\.\./)+tests/\w+\)")
+SECTION_OF_CODE = re.compile(r"^## (SRCAD-\d+) .*$", re.MULTILINE)
+
+
+def adapt_source(app: Any, page: str, text: list[str]) -> None:
+    """Turn links to files outside of `docs/` into downloads, and index each error by its code.
+
+    A search for ``SRCAD-201`` finds entries of the index; a word of digits in a text is no word.
+    """
+    text[0] = FOLDER.sub(r"`\1`", RECIPE.sub(r"](path:\1)", text[0]))
+    if page == "errors":
+        text[0] = SECTION_OF_CODE.sub(r"```{index} single: \1\n```\n\n\g<0>", text[0])
+
+
+def add_code(app: Any, kind: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Add the code of an error class to its docstring, with a link to the page of errors."""
+    code = vars(obj).get("code") if kind == "exception" else None
+    if code is not None:
+        lines += ["", f"Its code is {code}; :doc:`/errors` has programs and remedies."]
+
+
+REDIRECT = """<!DOCTYPE html>
+<meta charset="utf-8">
+<title>{page}</title>
+<link rel="canonical" href="{up}{page}.html">
+<meta http-equiv="refresh" content="0; url={up}{page}.html">
+<a href="{up}{page}.html">{page}</a>
+"""
+
+
+def write_redirects(app: Any, error: Exception | None) -> None:
+    """Write ``page.md/index.html`` for each page of `docs/`: its address in the repository."""
+    if error is not None or app.builder.format != "html":
+        return
+    for page in sorted(app.env.found_docs):
+        if (Path(app.srcdir) / f"{page}.md").is_file():
+            folder = Path(app.outdir) / f"{page}.md"
+            folder.mkdir(parents=True, exist_ok=True)
+            up = "../" * (page.count("/") + 1)
+            (folder / "index.html").write_text(REDIRECT.format(page=page, up=up))
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Connect the functions above to the build."""
+    app.connect("source-read", adapt_source)
+    app.connect("autodoc-process-docstring", add_code)
+    app.connect("build-finished", write_redirects)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

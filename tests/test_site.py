@@ -1,0 +1,109 @@
+"""The site has each page and each public name, once; it is built by `.ci/run docs`."""
+
+import importlib.util
+import inspect
+import re
+import types
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import srcad
+from srcad.__main__ import main
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+WRITTEN_BY_THE_BUILD = {"gallery/index"}
+PAGES = {page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md")}
+MODULES = ["srcad", "srcad.rules", "srcad.testing", "srcad.errors"]
+
+
+def entries(directive, text):
+    """Return the lines without options of each directive of a page."""
+    found = re.findall(rf"(?:```\{{|\.\. ){directive}(?:\}}|::)\n(.*?)```", text, re.DOTALL)
+    lines = [line.strip() for body in found for line in body.splitlines()]
+    return [line for line in lines if line and not line.startswith(":")]
+
+
+def public_names():
+    """Yield each public name that is no module, with its object."""
+    for module in map(importlib.import_module, MODULES):
+        for name in module.__all__:
+            found = getattr(module, name)
+            if not isinstance(found, types.ModuleType):
+                yield f"{module.__name__}.{name}", found
+
+
+def returned_classes(function):
+    """Return the classes of srcad in the annotation of the result of a function."""
+    words = re.findall(r"\w+", str(inspect.signature(function).return_annotation))
+    found = [function.__globals__.get(word) for word in words]
+    return {c for c in found if inspect.isclass(c) and c.__module__.startswith("srcad.")}
+
+
+LISTED = entries("autosummary", (DOCS / "api.md").read_text())
+
+
+def test_each_page_is_in_one_toctree():
+    linked = Counter()
+    for page in PAGES:
+        folder = Path(page).parent
+        for entry in entries("toctree", (DOCS / f"{page}.md").read_text()):
+            linked[(folder / entry).as_posix()] += 1
+
+    assert set(linked) == PAGES - {"index"} | WRITTEN_BY_THE_BUILD
+    assert set(linked.values()) == {1}
+
+
+def test_each_public_name_has_a_page():
+    assert {name for name, _ in public_names()} - set(LISTED) == set()
+
+
+def test_no_name_is_listed_twice_and_each_exists():
+    assert len(LISTED) == len(set(LISTED))
+    for name in LISTED:
+        module, _, last = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), last), name
+
+
+def test_each_class_of_a_result_has_a_page():
+    listed = [getattr(importlib.import_module(m), n) for m, _, n in
+              (name.rpartition(".") for name in LISTED)]  # fmt: skip
+    functions = [f for _, f in public_names() if inspect.isfunction(f)]
+    found = set().union(*map(returned_classes, functions))
+
+    assert len(found) >= 6
+    assert {c for c in found if not any(c is one for one in listed)} == set()
+
+
+def test_public_errors_are_all_classes_that_can_be_raised():
+    module = srcad.errors
+    raised = {
+        key for key, value in vars(module).items()
+        if inspect.isclass(value) and issubclass(value, (srcad.errors.SrcadError, Warning))
+        and value.__module__ == module.__name__
+    }  # fmt: skip
+
+    assert set(module.__all__) == raised
+
+
+def test_each_code_of_an_error_has_a_section_that_the_build_indexes():
+    conf = importlib.util.spec_from_file_location("conf", DOCS / "conf.py")
+    module = importlib.util.module_from_spec(conf)
+    conf.loader.exec_module(module)
+    text = [(DOCS / "errors.md").read_text()]
+
+    module.adapt_source(None, "errors", text)
+
+    codes = set(re.findall(r"```\{index\} single: (SRCAD-\d+)\n", text[0]))
+    errors = [getattr(srcad.errors, name) for name in srcad.errors.__all__]
+    assert codes >= {error.code for error in errors if "code" in vars(error)} - {"SRCAD-000"}
+
+
+def test_page_of_the_command_line_lists_each_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    (commands,) = re.findall(r"\{([a-z,]+)\}", capsys.readouterr().out)[:1]
+    page = (DOCS / "command-line.md").read_text()
+
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == commands.split(",")
