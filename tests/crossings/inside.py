@@ -97,10 +97,5 @@ def checkpoint_of(f, k, v):
 
 
 @inside
-def grad_with_check_of(f, k, v):
-    return srcad.grad(f, wrt=k, check_finite=True)
-
-
-@inside
 def grad_of_checkpoint_of(f, k, v):
     return srcad.grad(srcad.checkpoint(f), wrt=k)

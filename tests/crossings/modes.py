@@ -58,6 +58,8 @@ def grad_by_name(given):
 @mode("gradient", single=True)
 def grad_by_keyword(given):
     name = name_of(given)
+    if len(given.args) > given.wrt[0] + 1:
+        raise NotApplicable("other arguments follow")
     rest = {name: given.args[given.wrt[0]]}
     return (srcad.grad(given.f, wrt=name)(*given.args[: given.wrt[0]], **rest),)
 
@@ -412,8 +414,6 @@ def name_of(given: Given) -> str:
     at = given.wrt[0]
     if at >= len(parameters) or parameters[at].kind is not parameters[at].POSITIONAL_OR_KEYWORD:
         raise NotApplicable("the argument has no name")
-    if len(given.args) > at + 1:
-        raise NotApplicable("other arguments follow")
     return parameters[at].name
 
 

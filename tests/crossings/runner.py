@@ -87,7 +87,12 @@ class ProgramCell:
     @property
     def row(self) -> str:
         """The row of the matrix."""
-        return self.mode if not self.inside else f"{self.mode} of {self.inside}"
+        return self.mode
+
+    @property
+    def column(self) -> str:
+        """The column of the matrix."""
+        return self.inside or self.operand
 
     def make(self, attempt: int) -> Program:
         """The program at a point."""
@@ -99,6 +104,8 @@ class ProgramCell:
             return tuple(self._in_operand(nudged(make()[1], attempt)))
 
         if self.inside:
+            if stops:
+                raise NotApplicable("a part counts as constant")
             wrt = [k for k, x in enumerate(first) if any(map(is_float, leaves(x)))]
             if not wrt or any(not isinstance(x, float | np.ndarray) for x in first):
                 raise NotApplicable("an argument is a structure")
@@ -143,7 +150,11 @@ class ProgramCell:
             "from tests.crossings.runner import ProgramCell, weighed", "",
             f"program = {ProgramCell(self.program, self.mode, self.operand, self.inside)}.make(0)",
         ]  # fmt: skip
-        f = "program.f" if case.f is case.program.f else "weighed(program.f, u)"
+        f = (
+            "program.f"
+            if case.f is case.program.f
+            else f"weighed(program.f, {_shown(case.weights)})"
+        )
         lines += [f"u = {_shown(case.u)}", f"v = {_shown(case.given.v)}",
                   f"given = Given({f}, program.make(), {case.wrt}, u, v)"]  # fmt: skip
         source = textwrap.dedent(inspect.getsource(mode.function)).partition("\n")[2]
@@ -175,6 +186,11 @@ class CallCell:
     def row(self) -> str:
         """The row of the matrix."""
         return self.surrounding
+
+    @property
+    def column(self) -> str:
+        """The column of the matrix."""
+        return self.operand
 
     def text(self) -> str:
         """The program."""
@@ -352,11 +368,11 @@ def _options() -> argparse.ArgumentParser:
 
 
 def matrix(found: list[tuple[Cell, Verdict]]) -> str:
-    """Rows by makes of arguments: how many cells are right, refused and bad."""
+    """How many cells are right, refused and bad, by row and column."""
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for cell, verdict in found:
-        counts[cell.row, cell.operand][verdict.status] += 1
-    columns = [name for name in OPERANDS if any(column == name for _, column in counts)]
+        counts[cell.row, cell.column][verdict.status] += 1
+    columns = [name for name in (*OPERANDS, *INSIDE) if any(column == name for _, column in counts)]
     rows = list(dict.fromkeys(row for row, _ in sorted(counts)))
     width = max(map(len, rows), default=0)
     lines = [
@@ -386,9 +402,9 @@ def report(found: list[tuple[Cell, Verdict]], options: argparse.Namespace) -> in
     if options.update:
         update(found, table)
         table = expected()
-    kinds: set[tuple[str, str, str]] = set()
+    kinds: set[tuple[str, ...]] = set()
     for cell, verdict in bad:
-        key = (verdict.status, verdict.kind, cell.row)
+        key = (verdict.status, verdict.kind, cell.row, cell.column)
         if key not in kinds and len(kinds) < options.pastes:
             kinds.add(key)
             print(f"\n# ---- {verdict.status}: {cell.name}")

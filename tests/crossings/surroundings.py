@@ -146,10 +146,9 @@ class Call:
 
     def program(self, surrounding: str) -> str:
         """The text of the program in one of the surroundings."""
-        try:
-            body = SURROUNDINGS[surrounding](self)
-        except IndexError:
-            raise NotApplicable("the call has not enough arguments") from None
+        if not self.names:
+            raise NotApplicable("the call has no argument to differentiate")
+        body = SURROUNDINGS[surrounding](self)
         names = [name.replace("x", "p") for name in self.names]
         reads = []
         for name, parameter in zip(self.names, names, strict=True):
@@ -297,8 +296,8 @@ def by_keyword(call: Call) -> str:
     """All arguments by keyword."""
     parameters = lookup(SAMPLES[call.number][0]).parameters
     names = dict(zip(parameters, call.positional, strict=False))
-    if len(names) < len(call.positional) or not names:
-        raise NotApplicable("more arguments than parameters")
+    if len(names) < len(call.positional) or not all(name.isidentifier() for name in names):
+        raise NotApplicable("an argument has no keyword")
     return f"return {written(call.target, [], {**names, **call.keywords})}"
 
 
@@ -346,6 +345,6 @@ def as_method(call: Call) -> str:
 
 @surrounding
 def through_unpacking(call: Call) -> str:
-    """With arguments from a tuple and a dict."""
+    """With arguments from a list and a dict."""
     held = ", ".join(f"{name!r}: {text}" for name, text in call.keywords.items())
-    return f"a = ({', '.join(call.positional)},)\no = {{{held}}}\nreturn {call.target}(*a, **o)"
+    return f"a = [{', '.join(call.positional)}]\no = {{{held}}}\nreturn {call.target}(*a, **o)"
