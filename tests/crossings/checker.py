@@ -160,6 +160,8 @@ def _checked(make: Callable[[int], Program], mode: Mode, attempt: int, seed: int
         case = Case(make(attempt), mode, np.random.default_rng([seed, attempt]))
     except NotApplicable as error:
         return Verdict("absent", str(error))
+    except Exception as error:
+        return Verdict("crashed", f"checker: {type(error).__name__}", str(error)[:300])
     try:
         case.run()
     except NotApplicable as error:

@@ -336,11 +336,10 @@ def in_comprehension(call: Call) -> str:
 @surrounding
 def as_method(call: Call) -> str:
     """As a method of its first argument."""
-    first, *rest = call.positional
     name = call.target.rpartition(".")[2]
-    if first != "x0" or not hasattr(np.ndarray, name):
+    if call.positional[:1] != ["x0"] or not hasattr(np.ndarray, name):
         raise NotApplicable("no method")
-    return f"return {written(f'x0.{name}', rest, call.keywords)}"
+    return f"return {written(f'x0.{name}', call.positional[1:], call.keywords)}"
 
 
 @surrounding

@@ -44,6 +44,8 @@ def leaves(tree: Any) -> list[Any]:
 
 def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
     """A copy of a structure with a function of each leaf."""
+    if isinstance(tree, tuple) and type(tree) is not tuple:
+        return tuple.__new__(type(tree), [mapped(function, part) for part in tree])
     if is_structure(tree):
         return rebuilt(tree, [mapped(function, part) for _, part in parts(tree)])
     if is_object(tree):
