@@ -358,3 +358,27 @@ def test_nested_jacobian_of_joined_inner_and_outer_values(join, outer):
 
     want = [(f(t + e) - f(t - e)) / 2e-6 for e in 1e-6 * np.eye(3)]
     np.testing.assert_allclose(found, np.stack(want, axis=-1), atol=1e-8)
+
+
+@pytest.mark.parametrize("options", [{}, {"sparse": True}, {"chunk_size": 1}])
+def test_hessian_of_one_argument_in_tuple_is_tuple_of_tuples(options):
+    x, y = np.array([0.4, 1.2]), np.array([1.0, 3.0])
+
+    ((block,),) = srcad.hessian(_cubic, wrt=("x",), **options)(x, y)
+
+    expected = 6 * np.diag(x * y)
+    np.testing.assert_allclose(block.toarray() if options.get("sparse") else block, expected)
+
+
+def test_hessian_of_one_argument_in_tuple_taken_inside():
+    def of_blocks(x, y):
+        ((block,),) = srcad.hessian(_cubic, wrt=(0,))(x, y)
+        return np.sum(block)
+
+    x, y = np.array([0.4, 1.2]), np.array([1.0, 3.0])
+
+    np.testing.assert_allclose(srcad.grad(of_blocks)(x, y), 6 * y)
+
+
+def _cubic(x, y):
+    return np.sum(x**3 * y)
