@@ -25,7 +25,7 @@ def scrape_figures(block: Any, block_vars: dict[str, Any], gallery_conf: dict[st
         if animation is None:
             figure.savefig(path)
         else:
-            animation.save(path, writer=PillowWriter(fps=8))
+            animation.save(path, writer=PillowWriter(fps=8), dpi=72)
         written.append(path)
     plt.close("all")
     return figure_rst(written, gallery_conf["src_dir"])

@@ -77,7 +77,7 @@ def animate(true, found):
         figure.suptitle(f"time step {frame}")
 
     show(0)
-    figure.animation = FuncAnimation(figure, show, frames=STEPS + 1, interval=120)
+    figure.animation = FuncAnimation(figure, show, frames=range(0, STEPS + 1, 2), interval=120)
 
 
 def main():
