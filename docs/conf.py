@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+
+sys.path.insert(0, str(ROOT / "docs"))
 
 project = "srcad"
 author = "The srcad authors"
@@ -71,6 +74,7 @@ sphinx_gallery_conf = {
     "filename_pattern": "/",  # every example is run; the default runs those named plot_*
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
+    "image_scrapers": ("scraper.scrape_figures",),  # `docs/scraper.py`
     "backreferences_dir": "api/examples",  # which examples use a name, for the pages of the API
     "doc_module": ("srcad",),
     "write_computation_times": False,

@@ -14,6 +14,24 @@ def run(name, *words, monkeypatch):
     runpy.run_path(str(EXAMPLES / name), run_name="__main__")  # SystemExit if its check fails
 
 
+GALLERY = sorted(
+    file.stem for file in EXAMPLES.glob("*.py") if file.stem not in ("digits", "rosenbrock")
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", GALLERY)
+def test_program_of_the_gallery_passes_its_check(name, monkeypatch):
+    pytest.importorskip("scipy")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+
+    run(f"{name}.py", monkeypatch=monkeypatch)
+
+    assert pyplot.get_fignums()
+    pyplot.close("all")
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_digits_learns(tmp_path, monkeypatch, capsys):
     for module in ("sklearn", "matplotlib", "tqdm"):
