@@ -454,6 +454,6 @@ def _gradients(derivative: Derivative, call: str) -> str:
         call = f"{call}[1]"
     elif request.has_aux:
         call = f"{call}[0]"
-    if request.mode == "hessian" and request.single:
+    if request.mode == "hessian" and request.single and len(derivative.places) == 1:
         return f"(({call},),)"
     return f"({call},)" if request.single else call

@@ -22,7 +22,8 @@ def with_second(function: Function, request: Request, wrt: Sequence[int]) -> Fun
     made = as_primal(derived(function, request, wrt))
     second, rows = columns(made, wrt, range(1, len(made.block.results)), request)
     builder = Builder(ops=list(second.block.ops), where=made.where, half="reverse")
-    found = [row[0] if request.single else builder.build_tuple(*row) for row in rows]
+    alone = len(rows) == 1 and (request.single or len(request.wrt or ()) > 1)  # parts of one
+    found = [row[0] if alone else builder.build_tuple(*row) for row in rows]
     return simplify(dce(replace(second, block=builder.finish(second.block.results[0], *found))))
 
 

@@ -494,20 +494,34 @@ def lower_quietly(state: Machine, node: ast.expr) -> AbstractValue:
 
 
 def _without_walrus(state: Machine, node: ast.While) -> ast.While:
-    """``while (x := f()) > 0: body`` as ``while True: if not test: break; body``."""
-    if node.orelse:
+    """``while (x := f()) > 0: body`` as ``while True: if not test: break; body``.
+
+    What stands behind ``else`` runs before that ``break``.
+    """
+    if any(map(_leaves_loop_around, node.orelse)):
         state.refuse(
             errors.UnsupportedSyntaxError,
-            "cannot read 'while ... else' whose test binds a name",
+            "cannot read 'while ... else' whose test binds a name and whose 'else' leaves a loop",
             why="the test runs once more than the body.",
             node=node.test,
             help=("write 'while True:' with 'break'",),
         )
-    leave = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
+    leave = ast.If(ast.UnaryOp(ast.Not(), node.test), [*node.orelse, ast.Break()], [])
     new = ast.While(ast.Constant(True), [leave, *node.body], [])
-    for part in (leave.test, leave, leave.body[0], new.test, new):
+    for part in (leave.test, leave, leave.body[-1], new.test, new):
         ast.copy_location(part, node.test)
     return new
+
+
+def _leaves_loop_around(node: ast.AST) -> bool:
+    """Return True if a statement holds a ``break`` or ``continue`` of a loop around it."""
+    if isinstance(node, ast.Break | ast.Continue):
+        return True
+    if isinstance(node, ast.For | ast.While):
+        return any(map(_leaves_loop_around, node.orelse))
+    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.expr):
+        return False
+    return any(map(_leaves_loop_around, ast.iter_child_nodes(node)))
 
 
 def after_loop(

@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from srcad import grad, gradient
+import srcad
+from srcad import errors, grad, gradient
 from tests.corpus.exits import return_from_inner_while, while_true
 from tests.corpus.loops import down_loop, range_loop
+from tests.language import assert_program
 from tests.numeric import assert_gradient
 
 V = np.array([0.3, -0.7, 1.1, 0.5])
@@ -84,3 +86,54 @@ def test_function_of_a_list_is_chosen_by_a_branch():
     found = grad(f)(np.ones(3), [np.sin, np.sin], -1.0)
 
     np.testing.assert_allclose(found, np.cos(np.ones(3)))
+
+
+# ------------------------------------------------------------- a test that binds, with an else
+def else_behind_a_test_that_binds(a, x):
+    k, b = 0, 0.0
+    while k < 2 and (w := x[k]) * 0.23 > -9.0:
+        k += 1
+        b = b + w * a
+    else:
+        b = b * np.sin(a)
+    return b + w
+
+
+def break_past_an_else_behind_a_test_that_binds(a, x):
+    t = 0.0
+    for i in range(3):
+        k = 0
+        while (w := x[k] * a) < 1.0 and k < 2:
+            k += 1
+            if w > 0.9:
+                break
+        else:
+            t = t + w * i
+            if t > 5.0:
+                return t * 2.0
+        t = t + w
+    return t
+
+
+def else_behind_a_test_that_binds_leaves_the_outer_loop(a, x):
+    t = 0.0
+    for i in range(3):
+        while (w := x[i] * a) < t:
+            t = t - 1.0
+        else:
+            break
+        t = t + w
+    return t + a
+
+
+@pytest.mark.parametrize(
+    "f", [else_behind_a_test_that_binds, break_past_an_else_behind_a_test_that_binds]
+)
+@pytest.mark.parametrize("x", [(0.3, 0.95, 2.0), (-3.3, 4.6, 9.7)])
+def test_while_with_else_whose_test_binds_a_name(f, x):
+    assert_program(f, 1.1, np.array(x))
+
+
+def test_else_that_leaves_the_loop_around_is_refused():
+    with pytest.raises(errors.UnsupportedSyntaxError, match="'else' leaves a loop"):
+        srcad.grad(else_behind_a_test_that_binds_leaves_the_outer_loop)(1.1, np.ones(3))
