@@ -213,7 +213,7 @@ def on_diagonal(a, y_bar, offset):
 
 @linear(
     np.diag,
-    entries="moved", memory="read-only view", samples=lambda f, v, m, square: [
+    entries="moved", adds_zeros=True, memory="read-only view", samples=lambda f, v, m, square: [
         *[f(x, k) for x in (v, m, m.T, square(3)) for k in (0, 1, -1)], f(v)],
 )  # fmt: skip
 def diag(y_bar, v, k=0):
@@ -224,7 +224,13 @@ def diag(y_bar, v, k=0):
     return on_diagonal(v, y_bar, k)
 
 
-@linear(np.diagflat, order="C", entries="moved", samples=lambda f, array: [f(array(2, 2), 1)])
+@linear(
+    np.diagflat,
+    order="C",
+    entries="moved",
+    adds_zeros=True,
+    samples=lambda f, array: [f(array(2, 2), 1)],
+)
 def diagflat(y_bar, v, k=0):
     return np.reshape(np.diagonal(y_bar, k), np.shape(v))
 
@@ -283,6 +289,7 @@ def diagonal_mask(rows, columns, offset):
     np.tril,
     order="keeps",
     entries="moved",
+    adds_zeros=True,
     selects="shape",
     samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)],
 )
@@ -295,6 +302,7 @@ def tril(y_bar, m, k=0):
     np.triu,
     order="keeps",
     entries="moved",
+    adds_zeros=True,
     selects="shape",
     samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)],
 )

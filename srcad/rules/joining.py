@@ -202,7 +202,7 @@ def meshgrid(y_bar, y, *xi, indexing="xy"):
 
 # ------------------------------------------------------------------------ choices between arrays
 @linear(
-    np.select, order="C", entries="moved", selects="condlist",
+    np.select, order="C", entries="moved", adds_zeros=True, selects="condlist",
     active=("choicelist", "default"), lists=("condlist", "choicelist"),
     samples=lambda f, v, m, mask, array: [
         f([mask, v > 0], [v, array(4)], 0.5), f([m > 0.5, m > -0.5], [m, v], array(3, 1)),

@@ -32,9 +32,9 @@ _table: dict[Any, Rule] = {}
 _facts: dict[Any, Rule] = {}  # rows of functions without a rule
 # Columns about the function, which a rule of the user's for it does not change, nor one put back.
 _OF_FUNCTION = (
-    "memory", "order", "cost", "entries", "law", "answers", "nan", "selects", "of_real", "sign",
-    "special", "reduce", "accumulate", "rounds", "symmetry", "exponent", "range", "fails",
-    "effect", "gives", "iterates", "iterated",
+    "memory", "order", "cost", "entries", "adds_zeros", "law", "answers", "nan", "selects",
+    "of_real", "sign", "special", "reduce", "accumulate", "rounds", "symmetry", "exponent", "range",
+    "fails", "effect", "gives", "iterates", "iterated",
 )  # fmt: skip
 _NOTHING_KNOWN = Rule(None, "")
 _ONE_RESULT = Result()

@@ -217,6 +217,7 @@ class Columns(TypedDict, total=False):
     takes_lists: bool
     lists: tuple[str, ...]
     entries: Entries
+    adds_zeros: bool
     law: Law
     answers: Answers
     nan: Nan
@@ -283,6 +284,8 @@ class Rule:
         Where an entry of the result comes from: the entries at its place (``each``), one entry
         (``moved``), all along axes (``reduced``), all up to its place along one (``running``), a
         sum of products (``contracted``), or shapes alone (``made``); empty if it is not known.
+    adds_zeros : bool
+        Whether a function that moves entries puts zeros beside them, as `np.tril` does.
     law : str
         The operation as which algebra and masks know the function, as ``product`` of `np.multiply`.
     answers : str
@@ -353,6 +356,7 @@ class Rule:
     takes_lists: bool = False
     lists: tuple[str, ...] = ()
     entries: Entries = ""
+    adds_zeros: bool = False
     law: Law = ""
     answers: Answers = ""
     nan: Nan = ""

@@ -50,6 +50,19 @@ def test_rows_of_functions_that_move_entries_say_so(f):
     assert (row_of(f).entries == "moved") == (found and f.__name__ not in NOT_MOVED)
 
 
+MOVING = [f for f in LINEAR if row_of(f).entries == "moved"]
+
+
+@pytest.mark.parametrize("f", MOVING, ids=lambda f: f.__name__)
+def test_zeros_are_beside_moved_entries_where_a_row_says_so(f):
+    found = False
+    for args, kwargs in CALLS[f]:
+        has_zeros = (numbers([*args, *kwargs.values()]) == 0).any()
+        found |= not has_zeros and bool((numbers(f(*args, **kwargs)) == 0).any())
+
+    assert row_of(f).adds_zeros == found
+
+
 EACH = [f for f in CALLS if row_of(f).nan == "stays"]
 
 
