@@ -237,6 +237,7 @@ def diagflat(y_bar, v, k=0):
 
 @linear(
     np.diagonal,
+    method="diagonal",
     entries="moved", memory="read-only view", samples=lambda f, m, t: [
         *[f(x, offset=k) for x in (m, m.T, t) for k in (0, 1, -1)], f(t, 0, 2, 0), f(m, 1, 1, 0)],
 )  # fmt: skip
@@ -259,6 +260,7 @@ def last_diagonal(y_bar, x, *, offset=0):
 
 @linear(
     np.trace,
+    method="trace",
     samples=lambda f, m, t: [
         *[f(x, offset=k) for x in (m, m.T, t) for k in (0, 1)], f(t, 1, 2, 0), f(m, 1, 1, 0)],
 )  # fmt: skip

@@ -220,7 +220,7 @@ def select(y_bar, condlist, choicelist, default=0):
 
 
 @linear(
-    np.choose, order="C", entries="moved", selects="a", lists=("choices",),
+    np.choose, method="choose", order="C", entries="moved", selects="a", lists=("choices",),
     samples=lambda f, v, m, array: [
         f(np.array([0, 1, 1, 0]), [v, array(4)]), f(np.array([[0], [1], [0]]), [m, v]),
         f(np.array([0, 3, -1, 1]), [v, array(4)], mode="wrap"),

@@ -50,7 +50,7 @@ def selected(bar, where):
 
 # ------------------------------------------------------------------------ sums
 @linear(
-    np.sum, order="keeps", law="total", takes_lists=True, active=("a", "initial"),
+    np.sum, method="sum", order="keeps", law="total", takes_lists=True, active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
@@ -78,7 +78,7 @@ def nansum(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, initial=None, 
 
 
 @linear(
-    np.mean, order="keeps", law="total",
+    np.mean, method="mean", order="keeps", law="total",
     takes_lists=True, samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
@@ -105,6 +105,7 @@ def nanmean(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
 # ------------------------------------------------------------------------ spreads
 @adjoint(
     np.var,
+    method="var",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where), f(m, ddof=1),
@@ -117,6 +118,7 @@ def var(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=Non
 
 @adjoint(
     np.std,
+    method="std",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where), f(m, ddof=1),
@@ -194,8 +196,8 @@ EXTREME: Columns = {
 }  # fmt: skip
 
 
-@adjoint(np.min, np.amin, active=("a", "initial"), **EXTREME | {"law": "smallest"})
-@adjoint(np.max, np.amax, active=("a", "initial"), **EXTREME | {"law": "largest"})
+@adjoint(np.min, np.amin, active=("a", "initial"), **EXTREME | {"law": "smallest", "method": "min"})
+@adjoint(np.max, np.amax, active=("a", "initial"), **EXTREME | {"law": "largest", "method": "max"})
 def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; a nan owns the result."""
     if may_be_complex(a):
@@ -248,7 +250,9 @@ def shared(y_bar, a, owners, axis, perhaps_none):
     return y_bar / heads * owners
 
 
-@adjoint(np.ptp, samples=lambda f, m, t: [f(m), f(m, 1), f(t, axis=(0, 1), keepdims=True)])
+@adjoint(
+    np.ptp, method="ptp", samples=lambda f, m, t: [f(m), f(m, 1), f(t, axis=(0, 1), keepdims=True)]
+)
 def ptp(y_bar, y, a, axis=None, *, keepdims=False):
     """The spread between the extremes; ties share equally."""
     if may_be_complex(a):

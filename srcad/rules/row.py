@@ -224,6 +224,7 @@ class Columns(TypedDict, total=False):
     selects: str
     of_real: Literal["", "zero"]
     sign: Sign | None
+    method: str
     special: tuple[str, ...]
     reduce: Callable[..., Any] | None
     accumulate: Callable[..., Any] | None
@@ -300,6 +301,9 @@ class Rule:
     sign : Sign or None
         The operator that computes the same, at least of flags; a call of the function of `operator`
         is written so.
+    method : str
+        The name of the method of arrays with the same meaning and parameters; empty if there is
+        none, or one with others.
     special : tuple of str
         The methods by which classes define what the function of `operator` or the builtin does with
         their objects: of the first operand, and of the second one where there are two.
@@ -363,6 +367,7 @@ class Rule:
     selects: str = ""
     of_real: Literal["", "zero"] = ""
     sign: Sign | None = None
+    method: str = ""
     special: tuple[str, ...] = ()
     reduce: Callable[..., Any] | None = None
     accumulate: Callable[..., Any] | None = None

@@ -14,6 +14,7 @@ from srcad.runtime import unbroadcast
 # ------------------------------------------------------------------------ running sums
 @linear(
     np.cumsum,
+    method="cumsum",
     order="keeps",
     entries="running",
     samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(m[0])],
@@ -113,7 +114,7 @@ def length(array, axis):
 
 # ------------------------------------------------------------------------ products
 @adjoint(
-    np.prod, order="keeps", active=("a", "initial"),
+    np.prod, method="prod", order="keeps", active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
@@ -173,6 +174,7 @@ def before(a):
 
 @adjoint(
     np.cumprod,
+    method="cumprod",
     order="keeps",
     entries="running",
     samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(np.array([2.0, 0, 3, 0]))],
