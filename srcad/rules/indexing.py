@@ -78,7 +78,7 @@ def at(places, axis, ndim):
 
 
 @linear(
-    np.take,
+    np.take, rounds="exactly",
     entries="moved", order="C", selects="indices",
     samples=lambda f, v, m, t: [
         f(v, [0, 0, 3]), f(m, np.array([0, 2, 2, 0, 1]), 0),
@@ -129,6 +129,7 @@ def turned(k, rank):
 
 @linear(
     np.compress,
+    rounds="exactly",
     order="C",
     entries="moved",
     selects="condition",

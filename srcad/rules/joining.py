@@ -31,7 +31,7 @@ def as_given(bars, arrays):
 
 
 @linear(
-    np.concatenate, order="keeps",
+    np.concatenate, rounds="exactly", order="keeps",
     entries="moved", lists=("arrays",), samples=lambda f, v, m, t, array: [
         f([m, array(2, 4)]), f((m, array(3, 1), m), 1), f((m, array(3, 1)), axis=-1),
         f((m, v), axis=None), f((t, array(2, 3, 2)), axis=2)],
@@ -50,6 +50,7 @@ def concatenate(y_bar, arrays, axis=0, *, dtype=None):
 
 @linear(
     np.stack,
+    rounds="exactly",
     order="keeps",
     entries="moved",
     lists=("arrays",),
@@ -220,7 +221,8 @@ def select(y_bar, condlist, choicelist, default=0):
 
 
 @linear(
-    np.choose, method="choose", order="C", entries="moved", selects="a", lists=("choices",),
+    np.choose, rounds="exactly", method="choose", order="C", entries="moved", selects="a",
+    lists=("choices",),
     samples=lambda f, v, m, array: [
         f(np.array([0, 1, 1, 0]), [v, array(4)]), f(np.array([[0], [1], [0]]), [m, v]),
         f(np.array([0, 3, -1, 1]), [v, array(4)], mode="wrap"),

@@ -115,7 +115,12 @@ def inner(y_bar, a, b):
 
 
 @bilinear(
-    np.outer, np.linalg.outer, order="C", entries="contracted", samples=lambda f, v, w: [f(v, w)]
+    np.outer,
+    np.linalg.outer,
+    rounds="exactly",
+    order="C",
+    entries="contracted",
+    samples=lambda f, v, w: [f(v, w)],
 )
 def outer(y_bar, a, b):
     """Operands are flattened."""

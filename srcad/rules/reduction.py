@@ -50,7 +50,8 @@ def selected(bar, where):
 
 # ------------------------------------------------------------------------ sums
 @linear(
-    np.sum, method="sum", order="keeps", law="total", takes_lists=True, active=("a", "initial"),
+    np.sum, rounds="in dtype of out", method="sum", order="keeps", law="total",
+    takes_lists=True, active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
@@ -62,7 +63,7 @@ def sum(y_bar, a, axis=None, dtype=None, *, keepdims=False, initial=None, where=
 
 
 @adjoint(
-    np.nansum, entries="reduced", nan="left out", active=("a", "initial"),
+    np.nansum, rounds="in dtype of out", entries="reduced", nan="left out", active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
@@ -78,7 +79,7 @@ def nansum(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, initial=None, 
 
 
 @linear(
-    np.mean, method="mean", order="keeps", law="total",
+    np.mean, rounds="in dtype of out", method="mean", order="keeps", law="total",
     takes_lists=True, samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
@@ -89,7 +90,7 @@ def mean(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
 
 
 @adjoint(
-    np.nanmean, entries="reduced", nan="left out",
+    np.nanmean, rounds="in dtype of out", entries="reduced", nan="left out",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
@@ -188,6 +189,7 @@ def distances(a, axis, where):
 EXTREME: Columns = {
     "entries": "reduced",
     "order": "keeps",
+    "rounds": "exactly",
     "samples": lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where, initial=-9.0),
@@ -209,6 +211,7 @@ def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
 NUMERIC_EXTREME: Columns = {
     "entries": "reduced",
     "nan": "left out",
+    "rounds": "exactly",
     "samples": lambda f, t: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,))],

@@ -58,8 +58,8 @@ Gives = Literal["", "measure", "text"]
 Iterates = Literal["", "at once", "all", "some", "as needed"]
 # How the last bit of a result depends on where the operands lie: not at all, as each entry is
 # rounded correctly; or also on the processor, as other loops run along an axis than for pairs of
-# arrays.
-Rounds = Literal["", "exactly", "by processor"]
+# arrays.  Of a sum or product: it is calculated in the dtype of ``out=``, where that is wider.
+Rounds = Literal["", "exactly", "by processor", "in dtype of out"]
 # What becomes of a result, a real number, if one operand changes its sign: it stays the same, or
 # changes its sign, too.
 Symmetry = Literal["", "even", "odd"]

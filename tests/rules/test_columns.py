@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import itertools
 import math
 import operator
@@ -379,6 +380,72 @@ def test_results_are_the_same_wherever_operands_lie_where_a_row_says_so(f, dtype
     assert np.array_equal(f(*given), one_by_one)
     assert np.array_equal(f(*with_gaps), one_by_one)
     assert np.array_equal(written, one_by_one)
+
+
+def takes_out(f: Any) -> bool:
+    try:
+        return "out" in inspect.signature(f).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+INTO = [
+    row.target for row in rows()
+    if module_of(row.target).partition(".")[0] == "numpy" and takes_out(row.target)
+    and isinstance(row.target, type(np.sum)) and row.target is not np.linalg.multi_dot
+    and module_of(row.target) != "numpy.fft"
+]  # fmt: skip
+IN_FRONT: dict[Any, tuple[Any, ...]] = {
+    np.compress: (np.arange(90) % 3 > 0,), np.einsum: ("ij->j",),
+    np.choose: (np.arange(4) % 3,),
+}  # fmt: skip
+AFTER: dict[Any, tuple[Any, ...]] = {
+    np.take: (np.array([2, 0, 2]),), np.clip: (-0.3, 0.7), np.outer: (np.arange(5.0),),
+    np.dot: (np.random.default_rng(1).normal(size=4),), np.quantile: (0.3,),
+    np.percentile: (30.0,), np.nanquantile: (0.3,), np.nanpercentile: (30.0,),
+}  # fmt: skip
+OF_SEVERAL = {np.concatenate, np.stack}
+# Functions that behave so, and of which it is not asked so far.
+MORE_ROUNDED: dict[Any, str] = {
+    **dict.fromkeys((np.isposinf, np.isneginf, np.fix, np.round, np.around), "exactly"),
+    **dict.fromkeys((np.nanargmax, np.nanargmin, np.dot), "exactly"),
+    **dict.fromkeys((np.nanmedian, np.nanquantile, np.nanpercentile), "exactly"),
+    **dict.fromkeys((np.cumulative_sum, np.cumulative_prod, np.trace), "in dtype of out"),
+}
+
+
+def into_other_dtypes(f: Any) -> list[tuple[Any, ...]]:
+    """Return the result, what ``out=`` of another dtype has, and the result with that dtype."""
+    found = []
+    x = np.random.default_rng(7).normal(size=(90, 4))
+    for mine, other in ((np.float64, np.float32), (np.float32, np.float64)):
+        given = x.astype(mine)
+        operands = [given, 2 * given] if f in OF_SEVERAL else given
+        operands = given[:3] if f is np.choose else operands
+        args = (*IN_FRONT.get(f, ()), operands, *AFTER.get(f, ()))
+        parameters = inspect.signature(f).parameters
+        options = {"axis": 0} if "axis" in parameters else {}
+        result = f(*args, **options)
+        out = np.zeros(result.shape, other)
+        try:
+            f(*args, out=out, **options)
+            told = f(*args, dtype=other, **options) if "dtype" in parameters else None
+        except (TypeError, ValueError):  # integers, or no cast at all
+            continue
+        found.append((result, out, told))
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")
+@pytest.mark.parametrize("f", INTO, ids=lambda f: f.__name__)
+def test_results_are_rounded_to_the_dtype_of_out_as_a_row_says(f):
+    cases = into_other_dtypes(f)
+    is_rounded = all(out.tobytes() == r.astype(out.dtype).tobytes() for r, out, _ in cases)
+    wider = [(out, t) for r, out, t in cases if out.dtype.itemsize > r.dtype.itemsize]
+    follows = all(t is not None and out.tobytes() == t.tobytes() for out, t in wider)
+    found = "exactly" if is_rounded else "in dtype of out" if follows else ""
+
+    assert found == (row_of(f).rounds or MORE_ROUNDED.get(f, ""))
 
 
 # ------------------------------------------------------------------------ methods of ufuncs
