@@ -301,7 +301,8 @@ def _in_dtype_of(
 ) -> AbstractValue:
     """Return the result of a function as NumPy calculates it for ``out=`` of another dtype.
 
-    A sum is calculated in the dtype of `out`, other reductions partly so.
+    A sum is calculated in the dtype of `out` where that is wider, a mean and other reductions
+    partly so.
     """
     function, wanted = callee.value, dtype_of(array)
     found, rounds = dtype_of(value) or dtype_of(args[0]), row_of(function).rounds
@@ -313,7 +314,11 @@ def _in_dtype_of(
     if "dtype" in kwargs or (is_sum and len(args) > 2):
         return value
     is_float = wanted.kind in "fc" and found.kind in "fc"
-    if not is_sum or not (is_float or function not in (np.mean, np.nanmean)):
+    is_narrow = is_float and not np.can_cast(found, wanted)
+    is_mean = function in (np.mean, np.nanmean)
+    if is_sum and is_narrow and not is_mean:
+        return value
+    if not is_sum or (is_mean and (is_narrow or not is_float)):
         state.refuse(
             errors.UnsupportedTypeError,
             f"cannot store the result of {qualified_name(function)} in an array of another dtype",
