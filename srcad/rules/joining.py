@@ -147,11 +147,14 @@ def append(y_bar, arr, values, axis=None):
 
 # ------------------------------------------------------------------------ taking apart
 # The result is a list, and so is its cotangent, with an array for every piece.
+PARTS = Result(None, parts="indices_or_sections")
+
+
 @linear(
     np.split,
     np.array_split,
     entries="moved",
-    result=Result(None),
+    result=PARTS,
     memory="shared",
     samples=lambda f, v, m: [f(v, 2), f(m, [1], 1), f(m, 3)],
 )
@@ -162,7 +165,7 @@ def split(y_bar, ary, indices_or_sections, axis=0):
 @linear(
     np.hsplit,
     entries="moved",
-    result=Result(None),
+    result=PARTS,
     memory="shared",
     samples=lambda f, v, m: [f(m, 2), f(v, [1, 3])],
 )
@@ -170,16 +173,12 @@ def hsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 0 if np.ndim(ary) == 1 else 1), None
 
 
-@linear(
-    np.vsplit, entries="moved", result=Result(None), memory="shared", samples=lambda f, m: [f(m, 3)]
-)
+@linear(np.vsplit, entries="moved", result=PARTS, memory="shared", samples=lambda f, m: [f(m, 3)])
 def vsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 0), None
 
 
-@linear(
-    np.dsplit, entries="moved", result=Result(None), memory="shared", samples=lambda f, t: [f(t, 2)]
-)
+@linear(np.dsplit, entries="moved", result=PARTS, memory="shared", samples=lambda f, t: [f(t, 2)])
 def dsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 2), None
 

@@ -119,6 +119,9 @@ class Result:
         operands decide.
     any_lengths : bool
         Whether lengths depend on the contents of the operands, or are no sums of their lengths.
+    parts : str
+        The parameter with the number of results if an array is cut in parts, or with the places
+        between them.
     fields : tuple of str
         Names of the results if they come as a named tuple, as ``np.linalg.eigh(a).eigenvalues``.
 
@@ -133,6 +136,7 @@ class Result:
     static: tuple[str, ...] = ()
     dtype: Literal["", "complex", "double", "real or complex"] = ""
     any_lengths: bool = False
+    parts: str = ""
     fields: tuple[str, ...] = ()
 
     @property

@@ -448,6 +448,25 @@ def test_results_are_rounded_to_the_dtype_of_out_as_a_row_says(f):
     assert found == (row_of(f).rounds or MORE_ROUNDED.get(f, ""))
 
 
+# ------------------------------------------------------------------------ numbers of results
+LISTING = [f for f in CALLS if all(isinstance(f(*args, **kw), list) for args, kw in CALLS[f])]
+
+
+@pytest.mark.parametrize("f", LISTING, ids=lambda f: f.__name__)
+def test_functions_that_cut_an_array_in_parts_say_so(f):
+    result = row_of(f).result
+    name = "" if result is None else result.parts
+    shares = True
+    for args, kwargs in CALLS[f]:
+        found = f(*args, **kwargs)
+        shares = shares and sum(map(np.size, found)) == np.size(args[0])
+        if name:
+            given = inspect.signature(f).bind(*args, **kwargs).arguments[name]
+            assert len(found) == (given if isinstance(given, int) else len(given) + 1)
+
+    assert bool(name) == shares
+
+
 # ------------------------------------------------------------------------ methods of ufuncs
 METHODS = [
     (row.target, name, function)
@@ -709,7 +728,7 @@ LAWS: dict[str, tuple[Any, ...]] = {
 # Functions that behave so, and of which it is not asked so far.
 MORE_LAWS = {
     np.nansum: "total", np.nanmean: "total", np.average: "total", sum: "total",
-    math.fsum: "total", max: "largest", min: "smallest",
+    math.fsum: "total",
 }  # fmt: skip
 REDUCING = [
     row.target for row in rows()
