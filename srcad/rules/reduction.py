@@ -268,6 +268,7 @@ def ptp(y_bar, y, a, axis=None, *, keepdims=False):
 
 @adjoint(
     builtins.max,
+    law="largest",
     iterates="all",
     memory="shared",
     samples=lambda f, v: [f(0.3, 0.2), f(0.3, 0.2, 0.7), f([0.3, 0.7, 0.1]), f(v)],
@@ -283,6 +284,7 @@ def larger(y_bar, y, *args):
 
 @adjoint(
     builtins.min,
+    law="smallest",
     iterates="all",
     memory="shared",
     samples=lambda f: [f(0.3, 0.2), f((0.3, 0.7, 0.1)), f(0.3, 0.2, 0.7)],

@@ -321,13 +321,20 @@ def _moved_or_not_negative(call: Call) -> list[Arg] | None:
 
 def _moved_or_reduced(call: Call) -> list[Arg] | None:
     """Return the operands of which results are entries, sums or means of them, or extremes."""
-    is_reduced = _law_of_all_entries(call) in ("total", "largest", "smallest")
-    return list(call.args[:1]) if is_reduced else _moved(call)
+    law = _law_of_all_entries(call)
+    if law in ("largest", "smallest") and row_of(call.target).entries != "reduced":
+        return list(call.args)
+    return list(call.args[:1]) if law in ("total", "largest", "smallest") else _moved(call)
 
 
 def _law_of_all_entries(call: Call) -> Law:
-    """Return the law of a function that leaves no entries out, as `np.nanmax` does."""
-    return "" if row_of(call.target).nan == "left out" else law_of(call.target)
+    """Return the law of a function that leaves no entries out, as `np.nanmax` does.
+
+    Nor one that compares them by a key, as Python's `max` may.
+    """
+    row = row_of(call.target)
+    is_other = any(name in ("key", "default") for name, _ in call.kwargs)
+    return "" if row.nan == "left out" or is_other else row.law
 
 
 def _may_be_infinite(sweep: Sweep, arg: Arg) -> bool:

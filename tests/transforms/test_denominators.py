@@ -244,6 +244,24 @@ def test_gradient_is_zero_at_a_pole_that_is_moved(name):
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-20)
 
 
+def over_largest(x):
+    return 1 / (1 + max(np.exp(x[0, 0]), np.exp(x[1, 1])))
+
+
+def over_least_square(x):
+    return 1 / min(1.0, x[0, 0] * x[0, 1] + 1.0)
+
+
+@pytest.mark.parametrize("function", [over_largest, over_least_square])
+def test_gradient_below_extremes_of_numbers(function):
+    x = np.array([[0.5, -1.0], [2.0, 0.3]])
+    differences = [
+        (function(x + d) - function(x - d)) / 2e-6 for d in 1e-6 * np.eye(4).reshape(4, 2, 2)
+    ]
+
+    np.testing.assert_allclose(srcad.grad(function)(x).ravel(), differences, rtol=1e-7)
+
+
 def test_zeros_beside_moved_entries_are_no_positive_divisors():
     x = np.array([[0.5, 1.0], [2.0, 0.3]])
 
