@@ -138,9 +138,11 @@ nondifferentiable(np.result_type, np.can_cast, np.promote_types, np.min_scalar_t
 nondifferentiable(np.issubdtype, np.finfo, np.iinfo, operator.indexOf, operator.countOf)
 
 # ------------------------------------------------------------------------ arrays from nothing
-nondifferentiable(np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, order="C")
-nondifferentiable(np.zeros_like, np.ones_like, np.empty_like, order="follows")
-nondifferentiable(zero_cotangent, order="shows")
+nondifferentiable(np.zeros, law="zeros", order="C")
+nondifferentiable(np.ones, np.empty, np.eye, np.identity, np.tri, order="C")
+nondifferentiable(np.zeros_like, law="zeros", order="follows")
+nondifferentiable(np.ones_like, np.empty_like, order="follows")
+nondifferentiable(zero_cotangent, law="zeros", order="shows")
 nondifferentiable(np.indices)
 nondifferentiable(np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from)
 nondifferentiable(np.mask_indices, np.ndindex)

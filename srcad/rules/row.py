@@ -25,10 +25,11 @@ Samples = tuple[float, ...] | Callable[..., Any] | None
 # from no entry, only from shapes.
 Entries = Literal["", "each", "moved", "reduced", "running", "contracted", "made"]
 # The operation as which algebra and masks know it; a total is the sum of entries, or their mean, a
-# cast converts an operand to another dtype, and a copy is the same in other memory.
+# cast converts an operand to another dtype, a copy is the same in other memory, and zeros are all
+# entries of an array whose shape alone is asked for.
 Law = Literal[
     "", "sum", "difference", "product", "quotient", "floor", "remainder", "power", "negative",
-    "positive", "largest", "smallest", "total", "cast", "copy",
+    "positive", "largest", "smallest", "total", "cast", "copy", "zeros",
 ]  # fmt: skip
 # The question about each entry of which the result, an array of flags, is the answer: "nan" if it
 # tells apart nan, or infinities, from other numbers, "connective" if only the truth of the operands

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from srcad import runtime
 from srcad.frontend.store.memory_effects import keeps_c_order
 from srcad.ir.library_operations import is_elementwise
 from srcad.rules.registry import effect_of, row_of, rows
@@ -774,12 +775,30 @@ def test_copies_are_the_same_in_other_memory(f):
 
 
 CASTS = [row.target for row in rows() if row.law == "cast"]
+BY_DTYPE: dict[Any, Any] = {np.astype: np.float32, runtime.converted_like: np.float32(2)}
 
 
 @pytest.mark.parametrize("f", CASTS, ids=by_name)
 def test_casts_convert_each_entry(f):
     given = np.array([0.5]) if f is np.astype else 0.5
-    made = f(given, np.float32) if f is np.astype else f(given)
+    made = f(given, BY_DTYPE[f]) if f in BY_DTYPE else f(given)
 
     assert made == 0.5
     assert isinstance(made, f) if isinstance(f, type) else made.dtype == np.float32
+
+
+MAKERS: dict[Any, tuple[Any, ...]] = {
+    **dict.fromkeys((np.zeros, np.ones), ((2, 3),)),
+    **dict.fromkeys((np.eye, np.identity, np.tri), (3,)),
+    **dict.fromkeys((np.zeros_like, np.ones_like, runtime.zero_cotangent), (np.ones((2, 3)),)),
+    **dict.fromkeys((np.indices,), ((2, 3),)),
+}
+
+
+@pytest.mark.parametrize("f", MAKERS, ids=by_name)
+def test_arrays_are_all_zeros_where_a_row_says_so(f):
+    assert (row_of(f).law == "zeros") == (not np.any(f(*MAKERS[f])))
+
+
+def test_only_functions_that_are_tried_have_the_law_of_zeros():
+    assert {row.target for row in rows() if row.law == "zeros"} <= {*MAKERS}
