@@ -294,6 +294,12 @@ def operators(*laws: Law) -> tuple[Any, ...]:
     return tuple(row.target for row in table.operators() if row.law in laws)
 
 
+def is_comparison(target: Any) -> bool:
+    """Return True for one of Python's comparisons of numbers, such as ``<`` and ``==``."""
+    row = table.row_of_operator(target)
+    return row is not None and row.answers in ("order", "equality")
+
+
 def law_of_operator(target: Any) -> Law:
     """Return the law of one of Python's operators; of other functions none."""
     return table.row_of(target).law if module_of(target) == "_operator" else ""

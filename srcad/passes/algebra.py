@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from srcad.ir.traits import operators
 from srcad.passes.by_pattern import rewrites_by_pattern
 from srcad.passes.rewrites import number, rewrites
 from srcad.passes.rewriting import Rewriter, type_of
+from srcad.rules.registry import row_of
 from srcad.types.numeric import Numeric
 
 
@@ -151,7 +153,12 @@ rewrites_by_pattern(
 
 
 _ARITHMETIC = operators("sum", "difference", "product", "quotient", "negative")
-_TURNS = (np.transpose, np.swapaxes, np.reshape, np.expand_dims, np.moveaxis, np.matrix_transpose)
+
+
+def _turns(target: Any) -> bool:
+    """Return True if the result shows all entries of an operand in another shape or order."""
+    row = row_of(target)
+    return row.entries == "moved" and row.memory in ("view", "view or copy")
 
 
 def is_its_conjugate(arg: Arg) -> bool:
@@ -205,7 +212,7 @@ def conjugate_of_literal(r: Rewriter, op: Call) -> Arg | None:
 @rewrites(np.conjugate)
 def conjugate_of_turned(r: Rewriter, op: Call) -> Arg | None:
     """Rewrite ``np.conj(np.conj(x).T)`` to ``x.T``; likewise for reshapes and swapped axes."""
-    inner = r.call_of(op.args[0], *_TURNS)
+    inner = r.made_by(op.args[0], _turns)
     inside = r.call_of(inner.args[0], np.conjugate) if inner and _is_plain(op) else None
     if inner is None or inside is None or not _is_plain(inside):
         return None

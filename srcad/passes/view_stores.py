@@ -12,8 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from srcad import runtime
 from srcad.ir import primitives
 from srcad.ir.core import (
@@ -33,6 +31,7 @@ from srcad.ir.core import (
 from srcad.ir.definitions import calls_by_result
 from srcad.ir.inference.builder import result_type
 from srcad.ir.memory import index_parts, reads_a_view
+from srcad.ir.traits import law_of
 from srcad.passes.shapes import same_kind, same_shape
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
@@ -47,7 +46,6 @@ _THROUGH = {
 _PATHS = frozenset(_THROUGH.values())
 _ADDING = frozenset({primitives.add_at, runtime.added_in_view})
 _WHOLE_VIEWS = frozenset({primitives.updated, primitives.add_at})
-_ZEROS = (np.zeros_like, np.zeros, runtime.zero_cotangent)
 
 
 def with_stores_through_views(function: Function) -> Function:
@@ -175,7 +173,9 @@ class _Joining:
                 return False
             inner = next((one for one in branch.ops if result in one.results), None)
             base, stores = self._chain(result, here)
-            zeros = base is not None and base.target in _ZEROS and self.reads[base.result] == 1
+            zeros = (
+                base is not None and law_of(base.target) == "zeros" and self.reads[base.result] == 1
+            )
             adds = all(one.target in _ADDING for one in stores)
             if not (zeros and adds) and not self._adds_in_branches(inner, result):
                 return False
@@ -231,7 +231,7 @@ class _Joining:
         if op.target is primitives.updated:
             array, index = self._read_at(base)
             return array is op.args[0] and index == index_parts(op.args[1])
-        if base.target not in _ZEROS or not all(one.target in _ADDING for one in stores):
+        if law_of(base.target) != "zeros" or not all(one.target in _ADDING for one in stores):
             return False
         view = Value(result_type(operator.getitem, op.args[:2], ()))
         return same_shape(view, base.result) and same_kind(view, base.result)

@@ -366,7 +366,7 @@ def where(condition, a, b):
 
 
 @derivative(
-    np.clip, entries="each", active=("a", "a_min", "a_max", "min", "max"),
+    np.clip, rounds="exactly", entries="each", active=("a", "a_min", "a_max", "min", "max"),
     samples=lambda f, v, m, array: [
         f(m, -0.53, 0.61), f(m, None, 0.61), f(m, v, array(4)), f(m, min=-0.5, max=v),
         f(m, 0.1, None), f(m)],

@@ -78,7 +78,7 @@ def at(places, axis, ndim):
 
 
 @linear(
-    np.take,
+    np.take, rounds="exactly",
     entries="moved", order="C", selects="indices",
     samples=lambda f, v, m, t: [
         f(v, [0, 0, 3]), f(m, np.array([0, 2, 2, 0, 1]), 0),
@@ -129,6 +129,7 @@ def turned(k, rank):
 
 @linear(
     np.compress,
+    rounds="exactly",
     order="C",
     entries="moved",
     selects="condition",
@@ -213,7 +214,7 @@ def on_diagonal(a, y_bar, offset):
 
 @linear(
     np.diag,
-    entries="moved", memory="read-only view", samples=lambda f, v, m, square: [
+    entries="moved", adds_zeros=True, memory="read-only view", samples=lambda f, v, m, square: [
         *[f(x, k) for x in (v, m, m.T, square(3)) for k in (0, 1, -1)], f(v)],
 )  # fmt: skip
 def diag(y_bar, v, k=0):
@@ -224,13 +225,20 @@ def diag(y_bar, v, k=0):
     return on_diagonal(v, y_bar, k)
 
 
-@linear(np.diagflat, order="C", entries="moved", samples=lambda f, array: [f(array(2, 2), 1)])
+@linear(
+    np.diagflat,
+    order="C",
+    entries="moved",
+    adds_zeros=True,
+    samples=lambda f, array: [f(array(2, 2), 1)],
+)
 def diagflat(y_bar, v, k=0):
     return np.reshape(np.diagonal(y_bar, k), np.shape(v))
 
 
 @linear(
     np.diagonal,
+    method="diagonal",
     entries="moved", memory="read-only view", samples=lambda f, m, t: [
         *[f(x, offset=k) for x in (m, m.T, t) for k in (0, 1, -1)], f(t, 0, 2, 0), f(m, 1, 1, 0)],
 )  # fmt: skip
@@ -253,6 +261,7 @@ def last_diagonal(y_bar, x, *, offset=0):
 
 @linear(
     np.trace,
+    method="trace",
     samples=lambda f, m, t: [
         *[f(x, offset=k) for x in (m, m.T, t) for k in (0, 1)], f(t, 1, 2, 0), f(m, 1, 1, 0)],
 )  # fmt: skip
@@ -283,6 +292,7 @@ def diagonal_mask(rows, columns, offset):
     np.tril,
     order="keeps",
     entries="moved",
+    adds_zeros=True,
     selects="shape",
     samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)],
 )
@@ -295,6 +305,7 @@ def tril(y_bar, m, k=0):
     np.triu,
     order="keeps",
     entries="moved",
+    adds_zeros=True,
     selects="shape",
     samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)],
 )

@@ -31,7 +31,7 @@ def as_given(bars, arrays):
 
 
 @linear(
-    np.concatenate, order="keeps",
+    np.concatenate, rounds="exactly", order="keeps",
     entries="moved", lists=("arrays",), samples=lambda f, v, m, t, array: [
         f([m, array(2, 4)]), f((m, array(3, 1), m), 1), f((m, array(3, 1)), axis=-1),
         f((m, v), axis=None), f((t, array(2, 3, 2)), axis=2)],
@@ -50,6 +50,7 @@ def concatenate(y_bar, arrays, axis=0, *, dtype=None):
 
 @linear(
     np.stack,
+    rounds="exactly",
     order="keeps",
     entries="moved",
     lists=("arrays",),
@@ -146,11 +147,14 @@ def append(y_bar, arr, values, axis=None):
 
 # ------------------------------------------------------------------------ taking apart
 # The result is a list, and so is its cotangent, with an array for every piece.
+PARTS = Result(None, parts="indices_or_sections")
+
+
 @linear(
     np.split,
     np.array_split,
     entries="moved",
-    result=Result(None),
+    result=PARTS,
     memory="shared",
     samples=lambda f, v, m: [f(v, 2), f(m, [1], 1), f(m, 3)],
 )
@@ -161,7 +165,7 @@ def split(y_bar, ary, indices_or_sections, axis=0):
 @linear(
     np.hsplit,
     entries="moved",
-    result=Result(None),
+    result=PARTS,
     memory="shared",
     samples=lambda f, v, m: [f(m, 2), f(v, [1, 3])],
 )
@@ -169,16 +173,12 @@ def hsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 0 if np.ndim(ary) == 1 else 1), None
 
 
-@linear(
-    np.vsplit, entries="moved", result=Result(None), memory="shared", samples=lambda f, m: [f(m, 3)]
-)
+@linear(np.vsplit, entries="moved", result=PARTS, memory="shared", samples=lambda f, m: [f(m, 3)])
 def vsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 0), None
 
 
-@linear(
-    np.dsplit, entries="moved", result=Result(None), memory="shared", samples=lambda f, t: [f(t, 2)]
-)
+@linear(np.dsplit, entries="moved", result=PARTS, memory="shared", samples=lambda f, t: [f(t, 2)])
 def dsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 2), None
 
@@ -202,7 +202,7 @@ def meshgrid(y_bar, y, *xi, indexing="xy"):
 
 # ------------------------------------------------------------------------ choices between arrays
 @linear(
-    np.select, order="C", entries="moved", selects="condlist",
+    np.select, order="C", entries="moved", adds_zeros=True, selects="condlist",
     active=("choicelist", "default"), lists=("condlist", "choicelist"),
     samples=lambda f, v, m, mask, array: [
         f([mask, v > 0], [v, array(4)], 0.5), f([m > 0.5, m > -0.5], [m, v], array(3, 1)),
@@ -220,7 +220,8 @@ def select(y_bar, condlist, choicelist, default=0):
 
 
 @linear(
-    np.choose, order="C", entries="moved", selects="a", lists=("choices",),
+    np.choose, rounds="exactly", method="choose", order="C", entries="moved", selects="a",
+    lists=("choices",),
     samples=lambda f, v, m, array: [
         f(np.array([0, 1, 1, 0]), [v, array(4)]), f(np.array([[0], [1], [0]]), [m, v]),
         f(np.array([0, 3, -1, 1]), [v, array(4)], mode="wrap"),

@@ -70,7 +70,7 @@ def vector_matrix(y_bar, a, b):
 
 
 @bilinear(
-    np.dot, entries="contracted", order="stacks",
+    np.dot, method="dot", entries="contracted", order="stacks",
     samples=lambda f, v, w, m, t, array: [
         f(v, array(4)), f(m, v), f(w, m), f(m, array(4, 2)), f(t, v), f(w, t), f(t, array(4, 2)),
         f(0.5, m), f(m, 0.5), f(0.5, 0.2), f(t, array(5, 4, 2)), f(v, array(2, 4, 3)),
@@ -115,7 +115,12 @@ def inner(y_bar, a, b):
 
 
 @bilinear(
-    np.outer, np.linalg.outer, order="C", entries="contracted", samples=lambda f, v, w: [f(v, w)]
+    np.outer,
+    np.linalg.outer,
+    rounds="exactly",
+    order="C",
+    entries="contracted",
+    samples=lambda f, v, w: [f(v, w)],
 )
 def outer(y_bar, a, b):
     """Operands are flattened."""

@@ -50,7 +50,8 @@ def selected(bar, where):
 
 # ------------------------------------------------------------------------ sums
 @linear(
-    np.sum, order="keeps", law="total", takes_lists=True, active=("a", "initial"),
+    np.sum, rounds="in dtype of out", method="sum", order="keeps", law="total",
+    takes_lists=True, active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
@@ -62,7 +63,7 @@ def sum(y_bar, a, axis=None, dtype=None, *, keepdims=False, initial=None, where=
 
 
 @adjoint(
-    np.nansum, entries="reduced", nan="left out", active=("a", "initial"),
+    np.nansum, rounds="in dtype of out", entries="reduced", nan="left out", active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
@@ -78,7 +79,7 @@ def nansum(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, initial=None, 
 
 
 @linear(
-    np.mean, order="keeps", law="total",
+    np.mean, rounds="in dtype of out", method="mean", order="keeps", law="total",
     takes_lists=True, samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
@@ -89,7 +90,7 @@ def mean(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
 
 
 @adjoint(
-    np.nanmean, entries="reduced", nan="left out",
+    np.nanmean, rounds="in dtype of out", entries="reduced", nan="left out",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
@@ -105,6 +106,7 @@ def nanmean(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
 # ------------------------------------------------------------------------ spreads
 @adjoint(
     np.var,
+    method="var",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where), f(m, ddof=1),
@@ -117,6 +119,7 @@ def var(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=Non
 
 @adjoint(
     np.std,
+    method="std",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where), f(m, ddof=1),
@@ -186,6 +189,7 @@ def distances(a, axis, where):
 EXTREME: Columns = {
     "entries": "reduced",
     "order": "keeps",
+    "rounds": "exactly",
     "samples": lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where, initial=-9.0),
@@ -194,8 +198,8 @@ EXTREME: Columns = {
 }  # fmt: skip
 
 
-@adjoint(np.min, np.amin, active=("a", "initial"), **EXTREME | {"law": "smallest"})
-@adjoint(np.max, np.amax, active=("a", "initial"), **EXTREME | {"law": "largest"})
+@adjoint(np.min, np.amin, active=("a", "initial"), **EXTREME | {"law": "smallest", "method": "min"})
+@adjoint(np.max, np.amax, active=("a", "initial"), **EXTREME | {"law": "largest", "method": "max"})
 def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; a nan owns the result."""
     if may_be_complex(a):
@@ -207,6 +211,7 @@ def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
 NUMERIC_EXTREME: Columns = {
     "entries": "reduced",
     "nan": "left out",
+    "rounds": "exactly",
     "samples": lambda f, t: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,))],
@@ -248,7 +253,9 @@ def shared(y_bar, a, owners, axis, perhaps_none):
     return y_bar / heads * owners
 
 
-@adjoint(np.ptp, samples=lambda f, m, t: [f(m), f(m, 1), f(t, axis=(0, 1), keepdims=True)])
+@adjoint(
+    np.ptp, method="ptp", samples=lambda f, m, t: [f(m), f(m, 1), f(t, axis=(0, 1), keepdims=True)]
+)
 def ptp(y_bar, y, a, axis=None, *, keepdims=False):
     """The spread between the extremes; ties share equally."""
     if may_be_complex(a):
@@ -261,6 +268,7 @@ def ptp(y_bar, y, a, axis=None, *, keepdims=False):
 
 @adjoint(
     builtins.max,
+    law="largest",
     iterates="all",
     memory="shared",
     samples=lambda f, v: [f(0.3, 0.2), f(0.3, 0.2, 0.7), f([0.3, 0.7, 0.1]), f(v)],
@@ -276,6 +284,7 @@ def larger(y_bar, y, *args):
 
 @adjoint(
     builtins.min,
+    law="smallest",
     iterates="all",
     memory="shared",
     samples=lambda f: [f(0.3, 0.2), f((0.3, 0.7, 0.1)), f(0.3, 0.2, 0.7)],

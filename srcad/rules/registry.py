@@ -32,14 +32,15 @@ _table: dict[Any, Rule] = {}
 _facts: dict[Any, Rule] = {}  # rows of functions without a rule
 # Columns about the function, which a rule of the user's for it does not change, nor one put back.
 _OF_FUNCTION = (
-    "memory", "order", "cost", "entries", "law", "answers", "nan", "selects", "of_real", "sign",
-    "special", "reduce", "accumulate", "rounds", "symmetry", "exponent", "range", "fails",
-    "effect", "gives", "iterates", "iterated",
+    "memory", "order", "cost", "entries", "adds_zeros", "law", "answers", "nan", "selects",
+    "of_real", "sign", "method", "special", "reduce", "accumulate", "rounds", "symmetry",
+    "exponent", "range", "fails", "effect", "gives", "iterates", "iterated",
 )  # fmt: skip
 _NOTHING_KNOWN = Rule(None, "")
 _ONE_RESULT = Result()
 _operators: dict[Any, Rule] = {}  # rows of Python's operators
 _by_sign: dict[Any, Any] = {}  # such a function, by its sign, class of nodes and form in place
+_methods: dict[str, Any] = {}  # functions that are methods of arrays, too, by the method's name
 _static: set[Callable[..., Any]] = set()
 _lock = lock(4)
 _version = 0
@@ -129,6 +130,11 @@ def operator_of(sign: Any) -> Any:
         return _by_sign.get(sign)
     except TypeError:
         return None
+
+
+def function_of_method(name: str) -> Any:
+    """Return the function that a method of arrays is, as `np.sum`; None if it is no function."""
+    return _methods.get(name)
 
 
 def is_in_place(target: Any) -> bool:
@@ -271,6 +277,8 @@ def add(rule: Rule, override: bool) -> None:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1
         _table[rule.target] = rule
+        if rule.shipped and rule.method:
+            _methods.setdefault(rule.method, rule.target)
         if (rule.sign or rule.special) and module_of(rule.target) == "_operator":
             _add_operator(rule)
 

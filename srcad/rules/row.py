@@ -25,10 +25,11 @@ Samples = tuple[float, ...] | Callable[..., Any] | None
 # from no entry, only from shapes.
 Entries = Literal["", "each", "moved", "reduced", "running", "contracted", "made"]
 # The operation as which algebra and masks know it; a total is the sum of entries, or their mean, a
-# cast converts an operand to another dtype, and a copy is the same in other memory.
+# cast converts an operand to another dtype, a copy is the same in other memory, and zeros are all
+# entries of an array whose shape alone is asked for.
 Law = Literal[
     "", "sum", "difference", "product", "quotient", "floor", "remainder", "power", "negative",
-    "positive", "largest", "smallest", "total", "cast", "copy",
+    "positive", "largest", "smallest", "total", "cast", "copy", "zeros",
 ]  # fmt: skip
 # The question about each entry of which the result, an array of flags, is the answer: "nan" if it
 # tells apart nan, or infinities, from other numbers, "connective" if only the truth of the operands
@@ -58,8 +59,8 @@ Gives = Literal["", "measure", "text"]
 Iterates = Literal["", "at once", "all", "some", "as needed"]
 # How the last bit of a result depends on where the operands lie: not at all, as each entry is
 # rounded correctly; or also on the processor, as other loops run along an axis than for pairs of
-# arrays.
-Rounds = Literal["", "exactly", "by processor"]
+# arrays.  Of a sum or product: it is calculated in the dtype of ``out=``, where that is wider.
+Rounds = Literal["", "exactly", "by processor", "in dtype of out"]
 # What becomes of a result, a real number, if one operand changes its sign: it stays the same, or
 # changes its sign, too.
 Symmetry = Literal["", "even", "odd"]
@@ -119,6 +120,9 @@ class Result:
         operands decide.
     any_lengths : bool
         Whether lengths depend on the contents of the operands, or are no sums of their lengths.
+    parts : str
+        The parameter with the number of results if an array is cut in parts, or with the places
+        between them.
     fields : tuple of str
         Names of the results if they come as a named tuple, as ``np.linalg.eigh(a).eigenvalues``.
 
@@ -133,6 +137,7 @@ class Result:
     static: tuple[str, ...] = ()
     dtype: Literal["", "complex", "double", "real or complex"] = ""
     any_lengths: bool = False
+    parts: str = ""
     fields: tuple[str, ...] = ()
 
     @property
@@ -217,12 +222,14 @@ class Columns(TypedDict, total=False):
     takes_lists: bool
     lists: tuple[str, ...]
     entries: Entries
+    adds_zeros: bool
     law: Law
     answers: Answers
     nan: Nan
     selects: str
     of_real: Literal["", "zero"]
     sign: Sign | None
+    method: str
     special: tuple[str, ...]
     reduce: Callable[..., Any] | None
     accumulate: Callable[..., Any] | None
@@ -283,6 +290,8 @@ class Rule:
         Where an entry of the result comes from: the entries at its place (``each``), one entry
         (``moved``), all along axes (``reduced``), all up to its place along one (``running``), a
         sum of products (``contracted``), or shapes alone (``made``); empty if it is not known.
+    adds_zeros : bool
+        Whether a function that moves entries puts zeros beside them, as `np.tril` does.
     law : str
         The operation as which algebra and masks know the function, as ``product`` of `np.multiply`.
     answers : str
@@ -297,6 +306,9 @@ class Rule:
     sign : Sign or None
         The operator that computes the same, at least of flags; a call of the function of `operator`
         is written so.
+    method : str
+        The name of the method of arrays with the same meaning and parameters; empty if there is
+        none, or one with others.
     special : tuple of str
         The methods by which classes define what the function of `operator` or the builtin does with
         their objects: of the first operand, and of the second one where there are two.
@@ -353,12 +365,14 @@ class Rule:
     takes_lists: bool = False
     lists: tuple[str, ...] = ()
     entries: Entries = ""
+    adds_zeros: bool = False
     law: Law = ""
     answers: Answers = ""
     nan: Nan = ""
     selects: str = ""
     of_real: Literal["", "zero"] = ""
     sign: Sign | None = None
+    method: str = ""
     special: tuple[str, ...] = ()
     reduce: Callable[..., Any] | None = None
     accumulate: Callable[..., Any] | None = None

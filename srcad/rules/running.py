@@ -14,6 +14,8 @@ from srcad.runtime import unbroadcast
 # ------------------------------------------------------------------------ running sums
 @linear(
     np.cumsum,
+    rounds="in dtype of out",
+    method="cumsum",
     order="keeps",
     entries="running",
     samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(m[0])],
@@ -28,6 +30,7 @@ def cumsum(y_bar, a, axis=None, dtype=None):
 
 @adjoint(
     np.nancumsum,
+    rounds="in dtype of out",
     entries="running",
     nan="left out",
     samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1)],
@@ -113,7 +116,7 @@ def length(array, axis):
 
 # ------------------------------------------------------------------------ products
 @adjoint(
-    np.prod, order="keeps", active=("a", "initial"),
+    np.prod, rounds="in dtype of out", method="prod", order="keeps", active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
@@ -141,7 +144,8 @@ def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, initial=None, wh
 
 
 @adjoint(
-    np.nanprod, entries="reduced", nan="left out", active=("a", "initial"),
+    np.nanprod, rounds="in dtype of out", entries="reduced", nan="left out",
+    active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)), f(m, axis=1, where=where),
         f(m, 0, initial=0.5)],
@@ -173,6 +177,8 @@ def before(a):
 
 @adjoint(
     np.cumprod,
+    rounds="in dtype of out",
+    method="cumprod",
     order="keeps",
     entries="running",
     samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(np.array([2.0, 0, 3, 0]))],
@@ -205,6 +211,7 @@ if hasattr(np, "cumulative_prod"):  # NumPy 2.1
 
 @adjoint(
     np.nancumprod,
+    rounds="in dtype of out",
     entries="running",
     nan="left out",
     samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(np.array([2.0, 0, 3, 0]))],

@@ -81,6 +81,7 @@ def reshape(y_bar, a, shape, order="C", *, copy=None):
 
 @linear(
     np.ravel,
+    method="ravel",
     entries="moved",
     order="reshaped",
     cost="nothing",
@@ -97,6 +98,7 @@ def ravel(y_bar, a, order="C"):
 
 @linear(
     np.squeeze,
+    method="squeeze",
     entries="moved",
     order="shows",
     cost="nothing",
@@ -217,6 +219,7 @@ def matrix_transpose(y_bar, x):
 
 @linear(
     np.swapaxes,
+    method="swapaxes",
     entries="moved",
     order="turned",
     cost="nothing",
@@ -337,7 +340,7 @@ def numbered(array):
 
 
 @linear(
-    np.repeat,
+    np.repeat, method="repeat",
     entries="moved", order="C", samples=lambda f, v, m, array: [
         f(v, 3), f(m, 2), f(m, 2, 0), f(m, 3, -1), f(v, [1, 2, 0, 3]), f(m, np.array([2, 0, 1]), 0),
         f(array(), 2)],

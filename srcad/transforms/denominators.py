@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from srcad.analysis.arguments import arguments, differentiable_arguments, is_of_integers
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Value, values_in
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.memory import is_one_of
 from srcad.ir.traits import exponent_of, law_of, row_with_infinities
 from srcad.rules.registry import row_of
 from srcad.rules.row import Law, Range
@@ -40,11 +40,6 @@ from srcad.transforms.missing import unless_cut, unsigned
 from srcad.transforms.sweep import Sweep, is_scalar
 from srcad.types.numeric import Numeric
 
-# What moves entries, or casts them.
-_MOVES = frozenset(
-    {operator.getitem, np.broadcast_to, np.astype, np.asarray, np.array, np.expand_dims, np.reshape,
-     np.transpose, np.squeeze, np.ravel, np.take}
-)  # fmt: skip
 # What is the limit for a term is so for the sum.
 _TERMS = ("sum", "difference", "negative", "positive")
 
@@ -293,19 +288,53 @@ def _range_of(call: Call) -> Range:
     return row_with_infinities(call.target).range
 
 
-def _is_moved_or_not_negative(call: Call) -> bool:
-    return is_one_of(call.target, _MOVES) or _range_of(call) == "not negative"
+def _moved(call: Call) -> list[Arg] | None:
+    """Return the operands of which all entries of a result are; None if zeros may be among them.
+
+    None also for functions that compute.
+    """
+    row = row_of(call.target)
+    if not _moves(call) or row.adds_zeros:
+        return None
+    places = [place for place in arguments(call) if row.entry(place) is not None]
+    found: list[Arg] = []
+    for arg in (arguments(call)[place] for place in places):
+        found += arg.items if isinstance(arg, Display) else [arg]
+    is_rounded = is_of_integers(call.result.type) and not all(map(_is_of_integers, found))
+    return found if found and not is_rounded else None
 
 
-def _is_moved_or_reduced(call: Call) -> bool:
-    """Return True if results are entries of an operand, sums or means of them, or extremes."""
-    is_reduced = _law_of_all_entries(call) in ("total", "largest", "smallest")
-    return is_reduced or is_one_of(call.target, _MOVES)
+def _is_of_integers(arg: Arg) -> bool:
+    return is_of_integers(argument_type(arg))
+
+
+def _moves(call: Call) -> bool:
+    """Return True if all entries of a result are entries of operands, cast perhaps, or 0."""
+    row = row_of(call.target)
+    return row.entries == "moved" or row.law == "cast"
+
+
+def _moved_or_not_negative(call: Call) -> list[Arg] | None:
+    """Return the operands of which entries are results, with another sign perhaps."""
+    return list(call.args[:1]) if _range_of(call) == "not negative" else _moved(call)
+
+
+def _moved_or_reduced(call: Call) -> list[Arg] | None:
+    """Return the operands of which results are entries, sums or means of them, or extremes."""
+    law = _law_of_all_entries(call)
+    if law in ("largest", "smallest") and row_of(call.target).entries != "reduced":
+        return list(call.args)
+    return list(call.args[:1]) if law in ("total", "largest", "smallest") else _moved(call)
 
 
 def _law_of_all_entries(call: Call) -> Law:
-    """Return the law of a function that leaves no entries out, as `np.nanmax` does."""
-    return "" if row_of(call.target).nan == "left out" else law_of(call.target)
+    """Return the law of a function that leaves no entries out, as `np.nanmax` does.
+
+    Nor one that compares them by a key, as Python's `max` may.
+    """
+    row = row_of(call.target)
+    is_other = any(name in ("key", "default") for name, _ in call.kwargs)
+    return "" if row.nan == "left out" or is_other else row.law
 
 
 def _may_be_infinite(sweep: Sweep, arg: Arg) -> bool:
@@ -320,8 +349,10 @@ def _back_to_infinity(sweep: Sweep, value: Value) -> list[Value] | None:
     law = law_of(call.target)
     if _overflows(sweep, call) or _has_pole(sweep, call):
         return None
-    if law in ("quotient", "power") or _is_moved_or_not_negative(call):
+    if law in ("quotient", "power"):
         return _values(call.args[:1])
+    if (operands := _moved_or_not_negative(call)) is not None:
+        return _values(operands)
     return list(call.operands) if law == "product" or _is_sum(call) else []
 
 
@@ -334,8 +365,10 @@ def _back_to_power(sweep: Sweep, value: Value) -> list[Value] | None:
     is_power = _is_power(call)
     if _overflows(sweep, call) or (is_power and _may_be_infinite(sweep, call.args[0])):
         return None
-    if law == "quotient" or _is_moved_or_not_negative(call):
+    if law == "quotient":
         return _values(call.args[:1])
+    if (operands := _moved_or_not_negative(call)) is not None:
+        return _values(operands)
     return list(call.operands) if law == "product" or _is_sum(call) else []
 
 
@@ -347,8 +380,10 @@ def _back_to_zero(sweep: Sweep, value: Value) -> list[Value] | None:
     law = law_of(call.target)
     if not arrives(sweep, value, _back_to_nonpositive):
         return []
-    if law in ("quotient", "power", "negative") or _is_moved_or_not_negative(call):
+    if law in ("quotient", "power", "negative"):
         return _values(call.args[:1])
+    if (operands := _moved_or_not_negative(call)) is not None:
+        return _values_unless_below(operands, 0, strict=True)
     return list(call.operands) if law == "product" else None
 
 
@@ -360,8 +395,10 @@ def _back_to_nonpositive(sweep: Sweep, value: Value) -> list[Value] | None:
     law = law_of(call.target)
     if _range_of(call) == "positive":
         return []
-    if law == "power" or _is_moved_or_reduced(call) or call.target is np.sqrt:
-        return _operands_unless_below(call, call.args[:1], 0, strict=True)
+    if law == "power" or exponent_of(call.target) == 0.5:
+        return _values_unless_below(call.args[:1], 0, strict=True)
+    if (operands := _moved_or_reduced(call)) is not None:
+        return _values_unless_below(operands, 0, strict=True)
     if law == "sum":
         for term, other in zip(call.args, reversed(call.args), strict=True):
             number = _number(term) or 0.0
@@ -370,7 +407,7 @@ def _back_to_nonpositive(sweep: Sweep, value: Value) -> list[Value] | None:
             if number > 1 and _is_one_at_most(sweep, other):
                 return []
     if law in ("sum", "product", "quotient"):
-        return _operands_unless_below(call, call.args, 0, strict=True)
+        return _values_unless_below(call.args, 0, strict=True)
     return None
 
 
@@ -386,16 +423,15 @@ def _back_to_negative(sweep: Sweep, value: Value) -> list[Value] | None:
         return []
     if law == "power" and (_number(call.args[1]) or 1.0) % 2 == 0:
         return []
-    if law == "power" or _is_moved_or_reduced(call):
-        return _operands_unless_below(call, call.args[:1], 0, strict=False)
+    operands = call.args[:1] if law == "power" else _moved_or_reduced(call)
+    if operands is not None:
+        return _values_unless_below(operands, 0, strict=False)
     if law in ("sum", "product", "quotient"):
-        return _operands_unless_below(call, call.args, 0, strict=False)
+        return _values_unless_below(call.args, 0, strict=False)
     return None
 
 
-def _operands_unless_below(
-    call: Call, args: Sequence[Arg], limit: float, *, strict: bool
-) -> list[Value] | None:
+def _values_unless_below(args: Sequence[Arg], limit: float, *, strict: bool) -> list[Value] | None:
     """Return the values among arguments; None if one of the others is no number from `limit` up."""
     for arg in args:
         number = _number(arg)
@@ -460,7 +496,7 @@ def _are_equal(sweep: Sweep, a: Arg, b: Arg, depth: int = 8) -> bool:
     one, other = sweep.made.get(a), sweep.made.get(b)
     if one is None or other is None or one.target != other.target or depth == 0:
         return False
-    if not is_elementwise(one.target) and not is_one_of(one.target, _MOVES):
+    if not is_elementwise(one.target) and not _moves(one):
         return False
     return one.kwargs == other.kwargs and _are_pairs_equal(sweep, one.args, other.args, depth - 1)
 
@@ -553,10 +589,13 @@ def _order_of_divisor(call: Call, value: Value) -> float | None:
 
 def _factor(sweep: Sweep, call: Call, value: Value) -> Decay | None:
     """Return the growth of a call's result as a power of an operand; None if it is no power."""
-    if _is_sum(call) or is_one_of(call.target, _MOVES):
+    if _is_sum(call):
         is_plain = all(name in ("axis", "keepdims") for name, _ in call.kwargs)
         is_moved = bool(call.args) and call.args[0] is value and is_plain
         return _SAME if is_moved or is_elementwise(call.target) else None
+    if _moves(call):
+        used = differentiable_arguments(call).values()
+        return _SAME if any(value in values_in(arg) for arg in used) else None
     exponent = exponent_of(call.target)
     if exponent is not None and exponent > 0:
         return Decay(exponent)

@@ -260,3 +260,24 @@ def test_quotient_gradient_divides_once():
     assert "x_bar = 2.0 * ratio / y" in source
     assert "y_bar = -(x_bar * ratio)" in source
     check_grads(ratios, (X, X + 1.0), wrt=(0, 1), order=2)
+
+
+TURNED = {
+    "transpose": np.transpose,
+    "ravel": np.ravel,
+    "flip": np.flip,
+    "rollaxis": lambda a: np.rollaxis(a, 1),
+    "squeeze": np.squeeze,
+}
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_conjugates_around_views_go_and_the_value_stays(name):
+    turn, z = TURNED[name], A + 1j * A[:, ::-1]
+
+    function = built(lambda z: np.conjugate(turn(np.conjugate(z))) * 2, (z,))
+    changed = simplify(function)
+
+    assert "conj" in text(function)
+    assert "conj" not in text(changed)
+    np.testing.assert_array_equal(evaluate(changed, z), turn(z) * 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import itertools
 import math
 import operator
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from srcad import runtime
 from srcad.frontend.store.memory_effects import keeps_c_order
 from srcad.ir.library_operations import is_elementwise
 from srcad.rules.registry import effect_of, row_of, rows
@@ -48,6 +50,19 @@ def test_rows_of_functions_that_move_entries_say_so(f):
     found = all(moves(f, args, kwargs) for args, kwargs in CALLS[f])
 
     assert (row_of(f).entries == "moved") == (found and f.__name__ not in NOT_MOVED)
+
+
+MOVING = [f for f in LINEAR if row_of(f).entries == "moved"]
+
+
+@pytest.mark.parametrize("f", MOVING, ids=lambda f: f.__name__)
+def test_zeros_are_beside_moved_entries_where_a_row_says_so(f):
+    found = False
+    for args, kwargs in CALLS[f]:
+        has_zeros = (numbers([*args, *kwargs.values()]) == 0).any()
+        found |= not has_zeros and bool((numbers(f(*args, **kwargs)) == 0).any())
+
+    assert row_of(f).adds_zeros == found
 
 
 EACH = [f for f in CALLS if row_of(f).nan == "stays"]
@@ -368,6 +383,91 @@ def test_results_are_the_same_wherever_operands_lie_where_a_row_says_so(f, dtype
     assert np.array_equal(written, one_by_one)
 
 
+def takes_out(f: Any) -> bool:
+    try:
+        return "out" in inspect.signature(f).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+INTO = [
+    row.target for row in rows()
+    if module_of(row.target).partition(".")[0] == "numpy" and takes_out(row.target)
+    and isinstance(row.target, type(np.sum)) and row.target is not np.linalg.multi_dot
+    and module_of(row.target) != "numpy.fft"
+]  # fmt: skip
+IN_FRONT: dict[Any, tuple[Any, ...]] = {
+    np.compress: (np.arange(90) % 3 > 0,), np.einsum: ("ij->j",),
+    np.choose: (np.arange(4) % 3,),
+}  # fmt: skip
+AFTER: dict[Any, tuple[Any, ...]] = {
+    np.take: (np.array([2, 0, 2]),), np.clip: (-0.3, 0.7), np.outer: (np.arange(5.0),),
+    np.dot: (np.random.default_rng(1).normal(size=4),), np.quantile: (0.3,),
+    np.percentile: (30.0,), np.nanquantile: (0.3,), np.nanpercentile: (30.0,),
+}  # fmt: skip
+OF_SEVERAL = {np.concatenate, np.stack}
+# Functions that behave so, and of which it is not asked so far.
+MORE_ROUNDED: dict[Any, str] = {
+    **dict.fromkeys((np.isposinf, np.isneginf, np.fix, np.round, np.around), "exactly"),
+    **dict.fromkeys((np.nanargmax, np.nanargmin, np.dot), "exactly"),
+    **dict.fromkeys((np.nanmedian, np.nanquantile, np.nanpercentile), "exactly"),
+    **dict.fromkeys((np.cumulative_sum, np.cumulative_prod, np.trace), "in dtype of out"),
+}
+
+
+def into_other_dtypes(f: Any) -> list[tuple[Any, ...]]:
+    """Return the result, what ``out=`` of another dtype has, and the result with that dtype."""
+    found = []
+    x = np.random.default_rng(7).normal(size=(90, 4))
+    for mine, other in ((np.float64, np.float32), (np.float32, np.float64)):
+        given = x.astype(mine)
+        operands = [given, 2 * given] if f in OF_SEVERAL else given
+        operands = given[:3] if f is np.choose else operands
+        args = (*IN_FRONT.get(f, ()), operands, *AFTER.get(f, ()))
+        parameters = inspect.signature(f).parameters
+        options = {"axis": 0} if "axis" in parameters else {}
+        result = f(*args, **options)
+        out = np.zeros(result.shape, other)
+        try:
+            f(*args, out=out, **options)
+            told = f(*args, dtype=other, **options) if "dtype" in parameters else None
+        except (TypeError, ValueError):  # integers, or no cast at all
+            continue
+        found.append((result, out, told))
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")
+@pytest.mark.parametrize("f", INTO, ids=lambda f: f.__name__)
+def test_results_are_rounded_to_the_dtype_of_out_as_a_row_says(f):
+    cases = into_other_dtypes(f)
+    is_rounded = all(out.tobytes() == r.astype(out.dtype).tobytes() for r, out, _ in cases)
+    wider = [(out, t) for r, out, t in cases if out.dtype.itemsize > r.dtype.itemsize]
+    follows = all(t is not None and out.tobytes() == t.tobytes() for out, t in wider)
+    found = "exactly" if is_rounded else "in dtype of out" if follows else ""
+
+    assert found == (row_of(f).rounds or MORE_ROUNDED.get(f, ""))
+
+
+# ------------------------------------------------------------------------ numbers of results
+LISTING = [f for f in CALLS if all(isinstance(f(*args, **kw), list) for args, kw in CALLS[f])]
+
+
+@pytest.mark.parametrize("f", LISTING, ids=lambda f: f.__name__)
+def test_functions_that_cut_an_array_in_parts_say_so(f):
+    result = row_of(f).result
+    name = "" if result is None else result.parts
+    shares = True
+    for args, kwargs in CALLS[f]:
+        found = f(*args, **kwargs)
+        shares = shares and sum(map(np.size, found)) == np.size(args[0])
+        if name:
+            given = inspect.signature(f).bind(*args, **kwargs).arguments[name]
+            assert len(found) == (given if isinstance(given, int) else len(given) + 1)
+
+    assert bool(name) == shares
+
+
 # ------------------------------------------------------------------------ methods of ufuncs
 METHODS = [
     (row.target, name, function)
@@ -387,6 +487,42 @@ def test_method_of_ufunc_does_what_the_function_of_its_row_does(ufunc, name, fun
     for array in (given, with_nan):
         found = getattr(ufunc, name)(array, axis=axis)
         np.testing.assert_array_equal(function(array, axis=axis), found)
+
+
+# ------------------------------------------------------------------------ methods of arrays
+NAMES = [name for name in dir(np.ndarray) if name[0] != "_" and callable(getattr(np, name, None))]
+MATRIX = np.array([[3.0, 0.5, 2.0], [0.0, 1.5, 7.0]])
+FURTHER: dict[str, tuple[Any, ...]] = {
+    "argpartition": (1,), "choose": (MATRIX[:, :1],), "clip": (1.0, 2.0), "dot": (MATRIX.T,),
+    "partition": (1,), "put": (0, 1.0), "repeat": (2, 0), "reshape": (6,), "resize": ((3, 2),),
+    "searchsorted": (1.0,), "swapaxes": (0, 1), "take": (1,), "astype": (np.float32,),
+}  # fmt: skip
+# Methods that behave so here, and differ by a parameter, in memory or for integers.
+OTHER_METHODS = {"astype", "clip", "conj", "conjugate", "copy", "reshape", "take", "transpose"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_methods_of_arrays_do_what_the_function_does_where_a_row_says_so(name):
+    function, more = getattr(np, name), FURTHER.get(name, ())
+    given = {"choose": np.array([0, 1]), "searchsorted": np.array([0.0, 1.0, 2.0])}
+    array = given.get(name, MATRIX)
+    try:
+        expected = function(array.copy(), *more)
+        found = getattr(array.copy(), name)(*more)
+        is_same = len(expected) == len(found) if isinstance(found, tuple) else found is not None
+        is_same = is_same and np.array_equal(expected, found)
+    except (TypeError, ValueError):
+        is_same = False
+
+    assert row_of(function).method in ("", name)
+    assert (row_of(function).method == name) == (is_same and name not in OTHER_METHODS)
+
+
+def test_names_of_methods_are_names_of_functions():
+    told = {row.method for row in rows() if row.method}
+
+    assert told <= {*NAMES, "ptp"}  # which NumPy 2 has dropped
+    assert all(row_of(getattr(np, name)).method == name for name in told)
 
 
 # ------------------------------------------------------------------------ graphs of functions
@@ -593,7 +729,7 @@ LAWS: dict[str, tuple[Any, ...]] = {
 # Functions that behave so, and of which it is not asked so far.
 MORE_LAWS = {
     np.nansum: "total", np.nanmean: "total", np.average: "total", sum: "total",
-    math.fsum: "total", max: "largest", min: "smallest",
+    math.fsum: "total",
 }  # fmt: skip
 REDUCING = [
     row.target for row in rows()
@@ -639,12 +775,30 @@ def test_copies_are_the_same_in_other_memory(f):
 
 
 CASTS = [row.target for row in rows() if row.law == "cast"]
+BY_DTYPE: dict[Any, Any] = {np.astype: np.float32, runtime.converted_like: np.float32(2)}
 
 
 @pytest.mark.parametrize("f", CASTS, ids=by_name)
 def test_casts_convert_each_entry(f):
     given = np.array([0.5]) if f is np.astype else 0.5
-    made = f(given, np.float32) if f is np.astype else f(given)
+    made = f(given, BY_DTYPE[f]) if f in BY_DTYPE else f(given)
 
     assert made == 0.5
     assert isinstance(made, f) if isinstance(f, type) else made.dtype == np.float32
+
+
+MAKERS: dict[Any, tuple[Any, ...]] = {
+    **dict.fromkeys((np.zeros, np.ones), ((2, 3),)),
+    **dict.fromkeys((np.eye, np.identity, np.tri), (3,)),
+    **dict.fromkeys((np.zeros_like, np.ones_like, runtime.zero_cotangent), (np.ones((2, 3)),)),
+    **dict.fromkeys((np.indices,), ((2, 3),)),
+}
+
+
+@pytest.mark.parametrize("f", MAKERS, ids=by_name)
+def test_arrays_are_all_zeros_where_a_row_says_so(f):
+    assert (row_of(f).law == "zeros") == (not np.any(f(*MAKERS[f])))
+
+
+def test_only_functions_that_are_tried_have_the_law_of_zeros():
+    assert {row.target for row in rows() if row.law == "zeros"} <= {*MAKERS}

@@ -193,6 +193,83 @@ def test_gradient_of_sum_of_exponentials_below():
     np.testing.assert_array_equal(found, np.zeros(3))
 
 
+MOVING = {
+    "swapaxes": lambda y: np.swapaxes(y, 0, 1),
+    "moveaxis": lambda y: np.moveaxis(y, 0, 1),
+    "matrix_transpose": np.matrix_transpose,
+    "flip": np.flip,
+    "fliplr": np.fliplr,
+    "rot90": np.rot90,
+    "roll": lambda y: np.roll(y, 1, axis=0),
+    "squeeze": lambda y: np.squeeze(y[None]),
+    "expand_dims": lambda y: np.expand_dims(y, 1),
+    "atleast_3d": np.atleast_3d,
+    "reshape": lambda y: np.reshape(y, 4),
+    "ravel": np.ravel,
+    "asanyarray": np.asanyarray,
+    "copy": np.copy,
+    "concatenate": lambda y: np.concatenate([y, 2 * y], axis=1),
+    "stack": lambda y: np.stack([y, y]),
+    "append": lambda y: np.append(y, 2.0),
+    "tile": lambda y: np.tile(y, 2),
+    "repeat": lambda y: np.repeat(y, 2, axis=0),
+    "delete": lambda y: np.delete(y, 1, axis=1),
+    "diagonal": np.diagonal,
+    "tril": np.tril,
+    "float": lambda y: float(y[0, 0]),
+}
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_gradient_is_zero_where_an_exponential_overflows_and_is_moved(name):
+    move = MOVING[name]
+    x = np.array([[800.0, 1.0], [-0.5, 0.3]])
+
+    found = srcad.grad(lambda x: np.sum(1 / (1 + move(np.exp(x)))))(x)
+
+    near = np.where(x > 700, 40.0, x)  # where the derivative is 0 but for 1e-17
+    wanted = srcad.grad(lambda x: np.sum(1 / (1 + move(np.exp(x)))))(near)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-16)
+
+
+@pytest.mark.parametrize("name", ["swapaxes", "flip", "roll", "stack"])
+def test_gradient_is_zero_at_a_pole_that_is_moved(name):
+    move = MOVING[name]
+    x = np.array([[0.0, 0.5], [0.25, 2.0]])
+
+    found = srcad.grad(lambda x: np.sum(1 / (1 + move((0.5 / x) ** 4))))(x)
+
+    count = np.size(move(x)) / 4
+    wanted = count * by_complex_step(hill, np.where(x == 0, 1e-9, x))
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-20)
+
+
+def over_largest(x):
+    return 1 / (1 + max(np.exp(x[0, 0]), np.exp(x[1, 1])))
+
+
+def over_least_square(x):
+    return 1 / min(1.0, x[0, 0] * x[0, 1] + 1.0)
+
+
+@pytest.mark.parametrize("function", [over_largest, over_least_square])
+def test_gradient_below_extremes_of_numbers(function):
+    x = np.array([[0.5, -1.0], [2.0, 0.3]])
+    differences = [
+        (function(x + d) - function(x - d)) / 2e-6 for d in 1e-6 * np.eye(4).reshape(4, 2, 2)
+    ]
+
+    np.testing.assert_allclose(srcad.grad(function)(x).ravel(), differences, rtol=1e-7)
+
+
+def test_zeros_beside_moved_entries_are_no_positive_divisors():
+    x = np.array([[0.5, 1.0], [2.0, 0.3]])
+
+    found = srcad.grad(lambda x: np.sum(1 / np.tril(np.exp(x))[1]))(x)
+
+    np.testing.assert_allclose(found[1], -np.exp(-x[1]), rtol=1e-12)
+
+
 def test_exported_hill_function_at_dose_zero(tmp_path):
     path = tmp_path / "hill_gradient.py"
     srcad.grad(sum_of_hill).export(path, AT)

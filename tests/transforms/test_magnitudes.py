@@ -53,6 +53,50 @@ EVEN = {
     "in a loop": (lambda x: sum(math.fabs(v) ** 2 for v in x), 2 + 0 * X),
 }
 
+
+def by_numbers(product):
+    """Return the sum of a product of each entry's magnitude with itself."""
+    return lambda x: sum(np.sum(product(abs(v), abs(v))) for v in x)
+
+
+EVEN |= {
+    "np.multiply": (lambda x: np.sum(np.multiply(np.abs(x), np.abs(x))), 2 + 0 * X),
+    "np.matmul": (lambda x: np.matmul(np.abs(x), np.abs(x)), 2 + 0 * X),
+    "np.linalg.matmul": (lambda x: np.linalg.matmul(np.abs(x), np.abs(x)), 2 + 0 * X),
+    "np.dot": (lambda x: np.dot(np.abs(x), np.abs(x)), 2 + 0 * X),
+    "method dot": (lambda x: np.abs(x).dot(np.abs(x)), 2 + 0 * X),
+    "np.vdot": (lambda x: np.vdot(np.abs(x), np.abs(x)), 2 + 0 * X),
+    "np.inner": (lambda x: np.inner(np.abs(x), np.abs(x)), 2 + 0 * X),
+    "np.vecdot": (lambda x: np.vecdot(np.abs(x), np.abs(x)), 2 + 0 * X),
+    "np.linalg.vecdot": (lambda x: np.linalg.vecdot(np.abs(x), np.abs(x), axis=0), 2 + 0 * X),
+    "np.tensordot": (lambda x: np.tensordot(np.abs(x), np.abs(x), 1), 2 + 0 * X),
+    "axes as lists": (
+        lambda x: np.tensordot(np.abs(x), np.abs(x), axes=([0], [0])), 2 + 0 * X,
+    ),
+    "np.einsum": (lambda x: np.einsum("i,i->", np.abs(x), np.abs(x)), 2 + 0 * X),
+    "einsum with weights": (
+        lambda x: np.einsum("i,i,i->", np.abs(x), np.arange(4.0), np.abs(x)), 2 * np.arange(4.0),
+    ),
+    "np.correlate": (lambda x: np.correlate(np.abs(x), np.abs(x))[0], 2 + 0 * X),
+    "np.outer of numbers": (by_numbers(np.outer), 2 + 0 * X),
+    "np.kron of numbers": (by_numbers(np.kron), 2 + 0 * X),
+    "np.inner of numbers": (by_numbers(np.inner), 2 + 0 * X),
+}  # fmt: skip
+M = np.array([[0.7, -2.0], [3.0, -0.4]])
+W = np.array([[1.0, 10.0], [100.0, 1000.0]])
+# Entries are multiplied with others too, so that signs count.
+MIXED = {
+    "operator": lambda x: np.sum(W * (np.abs(x) @ np.abs(x))),
+    "np.matmul": lambda x: np.sum(W * np.matmul(np.abs(x), np.abs(x))),
+    "np.linalg.matmul": lambda x: np.sum(W * np.linalg.matmul(np.abs(x), np.abs(x))),
+    "np.dot": lambda x: np.sum(W * np.dot(np.abs(x), np.abs(x))),
+    "np.inner": lambda x: np.sum(W * np.inner(np.abs(x), np.abs(x))),
+    "np.outer": lambda x: np.sum(W * np.outer(np.abs(x[0]), np.abs(x[0]))),
+    "np.kron": lambda x: np.sum(np.kron(W, W) * np.kron(np.abs(x), np.abs(x))),
+    "np.einsum": lambda x: np.einsum("ij,jk,ik->", np.abs(x), np.abs(x), W),
+    "np.tensordot": lambda x: np.tensordot(np.abs(x), np.abs(x), axes=((0, 1), (1, 0))) * 1.0,
+    "np.vecdot": lambda x: np.sum(W[0] * np.vecdot(np.abs(x), np.abs(x))),
+}
 SECOND = {
     "hessian": lambda f: srcad.hessian(f)(X),
     "forward": lambda f: srcad.jacobian(srcad.grad(f), mode="fwd")(X),
@@ -80,6 +124,19 @@ def test_value_of_even_function_of_magnitude_is_that_of_the_plain_call(name):
     value, _ = srcad.value_and_grad(function)(x)
 
     assert value == function(x)
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_first_derivative_of_product_of_magnitudes_has_their_signs(name):
+    function, step = MIXED[name], 1e-6
+    shifts = [step * np.eye(4)[k].reshape(2, 2) for k in range(4)]
+    differences = [(function(M + d) - function(M - d)) / (2 * step) for d in shifts]
+
+    gradient = srcad.grad(function)(M)
+    tangents = [srcad.jvp(function, (M,), (d / step,))[1] for d in shifts]
+
+    np.testing.assert_allclose(gradient.ravel(), differences, rtol=1e-6, atol=1e-4)
+    np.testing.assert_allclose(tangents, differences, rtol=1e-6, atol=1e-4)
 
 
 def test_fourth_derivative_of_fourth_power_of_magnitude_is_24():

@@ -34,32 +34,24 @@ from srcad.types.numeric import DType, Numeric
 
 Lowering = Callable[[Builder, Call, list[Rep]], Rep]
 
-# Functions of floats, by the name that compiled code calls them by.
-FUNCTIONS: dict[Any, str] = {
-    np.exp: "exp", math.exp: "exp", np.expm1: "expm1", math.expm1: "expm1",
-    np.log: "log", math.log: "log", np.log1p: "log1p", math.log1p: "log1p",
-    np.log2: "log2", math.log2: "log2", np.log10: "log10", math.log10: "log10",
-    np.tanh: "tanh", math.tanh: "tanh", np.sin: "sin", math.sin: "sin",
-    np.cos: "cos", math.cos: "cos", np.tan: "tan", math.tan: "tan",
-    np.sinh: "sinh", math.sinh: "sinh", np.cosh: "cosh", math.cosh: "cosh",
-    np.arcsin: "math.asin", math.asin: "math.asin", np.arccos: "math.acos",
-    math.acos: "math.acos", np.arctan: "math.atan", math.atan: "math.atan",
-    np.arcsinh: "math.asinh", math.asinh: "math.asinh", np.arccosh: "math.acosh",
-    math.acosh: "math.acosh", np.arctanh: "math.atanh", math.atanh: "math.atanh",
-    np.sqrt: "np.sqrt", math.sqrt: "np.sqrt", math.erf: "erf",
-    np.floor: "np.floor", np.ceil: "np.ceil", np.trunc: "np.trunc", np.rint: "np.rint",
-    np.sign: "sign", runtime.sign: "sign", runtime.logistic: "expit",
-}  # fmt: skip
-PAIRS: dict[Any, str] = {
-    np.maximum: "maximum", np.minimum: "minimum", np.fmax: "fmax", np.fmin: "fmin",
-    np.logaddexp: "logaddexp", np.arctan2: "math.atan2", math.atan2: "math.atan2",
-    np.hypot: "math.hypot", math.hypot: "math.hypot", np.copysign: "math.copysign",
-    math.copysign: "math.copysign",
-}  # fmt: skip
+# What `lowers` and `calls` have registered: lowerings, and names of functions of floats in compiled
+# code.
+_LOWERINGS: dict[Any, Lowering] = {}
+_NAMES: dict[Any, str] = {}
 _OWN_DOMAIN = frozenset({"tanh", "erf", "math.atan", "math.asinh", "math.atan2", "math.hypot",
                          "math.copysign", "sign"})  # fmt: skip
 # One number at a time, the library's functions take less time than those that vectorise.
 _SCALAR_FORMS = {"sin": "math.sin", "cos": "math.cos", "tan": "math.tan", "power": "math.pow"}
+
+
+def lowers(*targets: Any) -> Callable[[Lowering], Lowering]:
+    """Register the lowering of some callees, those whose row does not tell it."""
+
+    def register(lowering: Lowering) -> Lowering:
+        _LOWERINGS.update(dict.fromkeys(targets, lowering))
+        return lowering
+
+    return register
 
 
 def symbol_of(op: Call) -> str:
@@ -269,11 +261,13 @@ def positive(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     return reps[0]
 
 
+@lowers(np.square)
 def squared(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower ``np.square(a)``."""
     return _product(b, op, reps[0], 2, result_dtype(op, reps))
 
 
+@lowers(np.reciprocal)
 def reciprocal(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower ``np.reciprocal(a)``."""
     dtype = result_dtype(op, reps)
@@ -285,6 +279,7 @@ def reciprocal(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     )
 
 
+@lowers(operator.abs, abs, np.abs, np.fabs, math.fabs)
 def absolute(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower ``abs(a)``."""
     return _made(b, op, "abs", reps, result_dtype(op, reps))
@@ -363,7 +358,7 @@ def function(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower a function of one float operand."""
     if len(reps) != 1:
         raise NotCovered(f"{getattr(op.target, '__name__', 'a call')} with options", op.where)
-    name = FUNCTIONS[op.target]
+    name = _NAMES[op.target]
     dtype = result_dtype(op, reps)
     if dtype.kind != "f":
         if name == "sign" and dtype == INT64:
@@ -379,7 +374,7 @@ def pair(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower a function of two floats."""
     if len(reps) != 2:
         raise NotCovered(f"{getattr(op.target, '__name__', 'a call')} with options", op.where)
-    dtype, name = result_dtype(op, reps), PAIRS[op.target]
+    dtype, name = result_dtype(op, reps), _NAMES[op.target]
     if dtype.kind != "f":
         if name not in ("maximum", "minimum", "fmax", "fmin") or dtype != INT64:
             raise NotCovered(f"{name} of integers", op.where)
@@ -389,6 +384,49 @@ def pair(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     return _made(b, op, name, reps, dtype)
 
 
+def calls(name: str, lowering: Lowering, *targets: Any) -> None:
+    """Register functions of floats, which compiled code calls by a name."""
+    lowers(*targets)(lowering)
+    _NAMES.update(dict.fromkeys(targets, name))
+
+
+calls("exp", function, np.exp, math.exp)
+calls("expm1", function, np.expm1, math.expm1)
+calls("log", function, np.log, math.log)
+calls("log1p", function, np.log1p, math.log1p)
+calls("log2", function, np.log2, math.log2)
+calls("log10", function, np.log10, math.log10)
+calls("tanh", function, np.tanh, math.tanh)
+calls("sin", function, np.sin, math.sin)
+calls("cos", function, np.cos, math.cos)
+calls("tan", function, np.tan, math.tan)
+calls("sinh", function, np.sinh, math.sinh)
+calls("cosh", function, np.cosh, math.cosh)
+calls("math.asin", function, np.arcsin, math.asin)
+calls("math.acos", function, np.arccos, math.acos)
+calls("math.atan", function, np.arctan, math.atan)
+calls("math.asinh", function, np.arcsinh, math.asinh)
+calls("math.acosh", function, np.arccosh, math.acosh)
+calls("math.atanh", function, np.arctanh, math.atanh)
+calls("np.sqrt", function, np.sqrt, math.sqrt)
+calls("erf", function, math.erf)
+calls("np.floor", function, np.floor)
+calls("np.ceil", function, np.ceil)
+calls("np.trunc", function, np.trunc)
+calls("np.rint", function, np.rint)
+calls("sign", function, np.sign, runtime.sign)
+calls("expit", function, runtime.logistic)
+calls("maximum", pair, np.maximum)
+calls("minimum", pair, np.minimum)
+calls("fmax", pair, np.fmax)
+calls("fmin", pair, np.fmin)
+calls("logaddexp", pair, np.logaddexp)
+calls("math.atan2", pair, np.arctan2, math.atan2)
+calls("math.hypot", pair, np.hypot, math.hypot)
+calls("math.copysign", pair, np.copysign, math.copysign)
+
+
+@lowers(max, min)
 def python_extreme(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower Python's ``max(a, b)``: the first operand unless a later one is greater."""
     if len(reps) < 2 or not all(isinstance(r, Number) for r in reps):
@@ -455,6 +493,7 @@ def logical(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     return b.elementwise(make, reps, BOOL, op.result.hint)
 
 
+@lowers(primitives.not_, operator.not_, np.logical_not, operator.invert, np.invert)
 def negation(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower ``not a``, ``np.logical_not(a)``, and ``~a`` of booleans."""
     if op.target in (operator.invert, np.invert) and dtype_of(reps[0]) != BOOL:
@@ -467,6 +506,7 @@ def negation(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     )
 
 
+@lowers(np.where)
 def where(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower ``np.where(condition, a, b)``."""
     if len(reps) != 3:
@@ -481,6 +521,7 @@ def where(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     return b.elementwise(make, reps, dtype, op.result.hint)
 
 
+@lowers(runtime.zero_at_pole, runtime.zero_if_still)
 def zero_unless(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower the helpers that return a derivative, and 0 where a condition is False."""
     bar, condition = reps
@@ -493,6 +534,7 @@ def zero_unless(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     return b.elementwise(make, reps, dtype, op.result.hint)
 
 
+@lowers(np.clip)
 def clip(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower ``np.clip(x, low, high)``."""
     if len(reps) != 3:
@@ -514,6 +556,7 @@ def clip(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     return b.elementwise(make, used, dtype, op.result.hint)
 
 
+@lowers(float, int, bool, np.float64, np.int64)
 def conversion(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     """Lower ``float(x)``, ``np.float64(x)``, ``int(x)``, ``bool(x)``."""
     (x,) = reps
@@ -552,20 +595,4 @@ def lowering_by_row(target: Any) -> Lowering | None:
 
 def table() -> dict[Any, Lowering]:
     """Return the lowerings of elementwise calls that no row tells."""
-    found: dict[Any, Lowering] = {}
-    for targets, lowering in (
-        ((np.square,), squared),
-        ((np.reciprocal,), reciprocal),
-        ((operator.abs, abs, np.abs, np.fabs, math.fabs), absolute),
-        (FUNCTIONS, function),
-        (PAIRS, pair),
-        ((max, min), python_extreme),
-        ((primitives.not_, operator.not_, np.logical_not, operator.invert, np.invert), negation),
-        ((np.where,), where),
-        ((runtime.zero_at_pole, runtime.zero_if_still), zero_unless),
-        ((np.clip,), clip),
-        ((float, int, bool, np.float64, np.int64), conversion),
-    ):
-        for target in targets:
-            found[target] = lowering
-    return found
+    return dict(_LOWERINGS)

@@ -15,14 +15,28 @@ from srcad.backends.numba.representations import Array, Number, Rep, at, of_stor
 from srcad.ir.core import Call
 
 Options = dict[str, Any]
+Layout = Callable[[Builder, Array, Options, Call], Rep]
+_LAYOUTS: dict[Any, tuple[Layout, tuple[str, ...]]] = {}  # what `lowers` has registered
 
 
+def lowers(*targets: Any, options: tuple[str, ...] = ()) -> Callable[[Layout], Layout]:
+    """Register the lowering of some callees, with the names of their options in order."""
+
+    def register(layout: Layout) -> Layout:
+        _LAYOUTS.update(dict.fromkeys(targets, (layout, options)))
+        return layout
+
+    return register
+
+
+@lowers(np.transpose, options=("axes",))
 def transpose(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     order = options.get("axes")
     n = len(x.dims)
     return indexing.transposed(x, range(n)[::-1] if order is None else [k % n for k in order])
 
 
+@lowers(np.swapaxes, options=("axis1", "axis2"))
 def swapaxes(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     n = len(x.dims)
     order = list(range(n))
@@ -31,6 +45,7 @@ def swapaxes(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     return indexing.transposed(x, order)
 
 
+@lowers(np.moveaxis, options=("source", "destination"))
 def moveaxis(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     n, source, target = len(x.dims), options["source"], options["destination"]
     if not isinstance(source, int) or not isinstance(target, int):
@@ -40,11 +55,22 @@ def moveaxis(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     return indexing.transposed(x, order)
 
 
+@lowers(np.flip, options=("axis",))
 def flip(b: Builder, x: Array, options: Options, op: Call) -> Rep:
-    axis = {np.fliplr: 1, np.flipud: 0}.get(op.target, options.get("axis"))
-    return indexing.flipped(x, reductions.axes_of(len(x.dims), axis))
+    return indexing.flipped(x, reductions.axes_of(len(x.dims), options.get("axis")))
 
 
+@lowers(np.fliplr)
+def fliplr(b: Builder, x: Array, options: Options, op: Call) -> Rep:
+    return indexing.flipped(x, reductions.axes_of(len(x.dims), 1))
+
+
+@lowers(np.flipud)
+def flipud(b: Builder, x: Array, options: Options, op: Call) -> Rep:
+    return indexing.flipped(x, reductions.axes_of(len(x.dims), 0))
+
+
+@lowers(np.expand_dims, options=("axis",))
 def expand_dims(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     axis = options["axis"]
     wanted = axis if isinstance(axis, tuple) else (axis,)
@@ -53,6 +79,7 @@ def expand_dims(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     return x
 
 
+@lowers(np.squeeze, options=("axis",))
 def squeeze(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     axis = options.get("axis")
     if axis is None:
@@ -64,20 +91,24 @@ def squeeze(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     return as_number(b, indexing.without_axes(x, removed), op)
 
 
+@lowers(np.atleast_1d)
 def atleast_1d(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     return x
 
 
+@lowers(np.atleast_2d)
 def atleast_2d(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     return indexing.expanded(x, 0) if len(x.dims) == 1 else x
 
 
+@lowers(np.diagonal, options=("offset", "axis1", "axis2"))
 def diagonal(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     if options.get("axis1", 0) or options.get("axis2", 1) != 1 or len(x.dims) != 2:
         raise NotCovered("the diagonal of a stack", op.where)
     return indexing.diagonal(x, options.get("offset", 0) or 0, b)
 
 
+@lowers(np.diag, options=("k",))
 def diag(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     if options.get("k"):
         raise NotCovered("a diagonal beside the main one", op.where)
@@ -89,6 +120,7 @@ def diag(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     return b.filled(dims, lambda i: at(entry, i), x.dtype, op.result.hint)
 
 
+@lowers(np.tril, np.triu, options=("k",))
 def triangle(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     if len(x.dims) != 2:
         raise NotCovered("a triangle of a stack", op.where)
@@ -99,6 +131,7 @@ def triangle(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     return b.filled(x.dims, lambda i: at(entry, i), x.dtype, op.result.hint)
 
 
+@lowers(np.trace, options=("offset",))
 def trace(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     if options.get("offset"):
         raise NotCovered("a trace beside the main diagonal", op.where)
@@ -116,6 +149,7 @@ def trace(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     )
 
 
+@lowers(np.roll, options=("shift", "axis"))
 def roll(b: Builder, x: Array, options: Options, op: Call) -> Rep:
     """Lower ``np.roll`` along one axis as two concatenated slices."""
     shift, axis = options["shift"], options.get("axis")
@@ -155,30 +189,9 @@ def with_first_axis(rep: Number | Array) -> Array:
     return indexing.expanded(rep, 0)
 
 
-Layout = Callable[[Builder, Array, Options, Call], Rep]
-LAYOUTS: dict[Any, tuple[Layout, tuple[str, ...]]] = {
-    np.transpose: (transpose, ("axes",)),
-    np.swapaxes: (swapaxes, ("axis1", "axis2")),
-    np.moveaxis: (moveaxis, ("source", "destination")),
-    np.flip: (flip, ("axis",)),
-    np.fliplr: (flip, ()),
-    np.flipud: (flip, ()),
-    np.expand_dims: (expand_dims, ("axis",)),
-    np.squeeze: (squeeze, ("axis",)),
-    np.atleast_1d: (atleast_1d, ()),
-    np.atleast_2d: (atleast_2d, ()),
-    np.diagonal: (diagonal, ("offset", "axis1", "axis2")),
-    np.diag: (diag, ("k",)),
-    np.tril: (triangle, ("k",)),
-    np.triu: (triangle, ("k",)),
-    np.trace: (trace, ("offset",)),
-    np.roll: (roll, ("shift", "axis")),
-}
-
-
 def lowered(low: Any, op: Call) -> Rep:
     """Lower a call that changes only the layout."""
-    layout, names = LAYOUTS[op.target]
+    layout, names = _LAYOUTS[op.target]
     rep: Rep = low.rep(op.args[0])
     options = low.options(op, names, start=1)
     if isinstance(rep, Number):
@@ -194,4 +207,4 @@ def lowered(low: Any, op: Call) -> Rep:
 
 def table() -> dict[Any, Callable[[Any, Call], Rep]]:
     """Return the lowerings of layouts."""
-    return dict.fromkeys(LAYOUTS, lowered)
+    return dict.fromkeys(_LAYOUTS, lowered)

@@ -81,7 +81,7 @@ from srcad.frontend.store.parameter_names import by_name
 from srcad.frontend.store.structures import is_deque
 from srcad.ir.core import Atom, Const, Value
 from srcad.rules import registry
-from srcad.rules.registry import lookup, row_of
+from srcad.rules.registry import declared_result, lookup, row_of
 from srcad.rules.row import Rule
 from srcad.startup.identifiers import class_label, label, module_of
 from srcad.types.numeric import Numeric
@@ -252,8 +252,6 @@ def type_of_several(
 # Arguments that NumPy and Python turn into something else before they use them.
 
 _OF_ARRAYS = ("numpy.", "scipy.", "srcad.rules.scipy.")  # modules whose functions convert lists
-_BY_LENGTH = frozenset({np.split, np.array_split})
-_SPLITS = _BY_LENGTH | {np.hsplit, np.vsplit, np.dsplit}
 
 
 def generators_as_lists(
@@ -286,7 +284,8 @@ def as_arrays(
         return args, kwargs
     if rule is not None and rule.lists:
         return _with_lists_of_arrays(state, rule, args, kwargs)
-    if function in _BY_LENGTH and _is_list(args[0]) and (len(args) > 2 or kwargs.get("axis")):
+    cuts = bool(declared_result(function).parts) and "axis" in row_of(function).parameters
+    if cuts and _is_list(args[0]) and (len(args) > 2 or kwargs.get("axis")):
         state.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot read 'np.{function.__name__}' of a list along an axis",
@@ -347,9 +346,12 @@ def items_of_split(
     state: Machine, function: Any, args: tuple[AbstractValue, ...], result: AbstractValue
 ) -> AbstractValue:
     """Return the parts of an array that is split in a number of parts that is known, one by one."""
-    if function not in _SPLITS or len(args) < 2 or not isinstance(result, Value):
+    name = declared_result(function).parts
+    names = row_of(function).parameters
+    place = names.index(name) if name in names else len(args)
+    if place >= len(args) or not isinstance(result, Value):
         return result
-    parts = args[1]
+    parts = args[place]
     if isinstance(parts, TupleValue | ListValue):
         count = len(parts.items) + 1
     elif isinstance(parts, Constant) and isinstance(parts.value, int | list | tuple):

@@ -291,17 +291,6 @@ def into(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstra
     return array_stores.store(state, kept_array, array_stores.EVERYTHING, value)
 
 
-_SUMS = frozenset(
-    {np.sum, np.prod, np.mean, np.cumsum, np.cumprod, np.nansum, np.nanprod, np.nancumsum,
-     np.nancumprod, np.nanmean}
-)  # fmt: skip
-# What returns entries or products of its operands, flags or places: the same in any dtype.
-_SELECTING = frozenset(
-    {np.max, np.min, np.nanmax, np.nanmin, np.take, np.choose, np.compress, np.concatenate,
-     np.stack, np.all, np.any, np.argmax, np.argmin, np.clip, np.outer}
-)  # fmt: skip
-
-
 def _in_dtype_of(
     state: Machine,
     callee: Constant,
@@ -312,18 +301,24 @@ def _in_dtype_of(
 ) -> AbstractValue:
     """Return the result of a function as NumPy calculates it for ``out=`` of another dtype.
 
-    A sum is calculated in the dtype of `out`, other reductions partly so.
+    A sum is calculated in the dtype of `out` where that is wider, a mean and other reductions
+    partly so.
     """
     function, wanted = callee.value, dtype_of(array)
-    found = dtype_of(value) or dtype_of(args[0])
-    if function in _SUMS and _is_no_dtype(args[2:3]):
+    found, rounds = dtype_of(value) or dtype_of(args[0]), row_of(function).rounds
+    is_sum = rounds == "in dtype of out"
+    if is_sum and _is_no_dtype(args[2:3]):
         args = args[:2]
-    if function in _SELECTING or wanted is None or found is None or same_dtype(wanted, found):
+    if rounds == "exactly" or wanted is None or found is None or same_dtype(wanted, found):
         return value
-    if "dtype" in kwargs or (function in _SUMS and len(args) > 2):
+    if "dtype" in kwargs or (is_sum and len(args) > 2):
         return value
     is_float = wanted.kind in "fc" and found.kind in "fc"
-    if function not in _SUMS or not (is_float or function not in (np.mean, np.nanmean)):
+    is_narrow = is_float and not np.can_cast(found, wanted)
+    is_mean = function in (np.mean, np.nanmean)
+    if is_sum and is_narrow and not is_mean:
+        return value
+    if not is_sum or (is_mean and (is_narrow or not is_float)):
         state.refuse(
             errors.UnsupportedTypeError,
             f"cannot store the result of {qualified_name(function)} in an array of another dtype",

@@ -29,42 +29,8 @@ from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.prelude import builtins
 from srcad.frontend.store.parameter_names import by_name
 from srcad.ir.core import Value
+from srcad.rules.registry import function_of_method
 from srcad.types.numeric import FLOAT, INT, Numeric
-
-# Methods of arrays, as the functions that they are.
-
-SAME_SIGNATURE = {
-    name: getattr(np, name)
-    for name in [
-        "sum",
-        "mean",
-        "prod",
-        "max",
-        "min",
-        "std",
-        "var",
-        "all",
-        "any",
-        "argmax",
-        "argmin",
-        "argsort",
-        "argpartition",
-        "cumsum",
-        "cumprod",
-        "trace",
-        "diagonal",
-        "repeat",
-        "squeeze",
-        "swapaxes",
-        "dot",
-        "round",
-        "nonzero",
-        "searchsorted",
-        "ravel",
-        "choose",
-    ]
-} | {"ptp": np.ptp}
-
 
 WRITING = frozenset(["partition", "resize", "setfield", "setflags", "itemset", "byteswap"])
 
@@ -267,7 +233,6 @@ def _writes(name: str) -> Method:
 
 
 ARRAY: dict[str, Method] = {
-    **{name: _function(function) for name, function in SAME_SIGNATURE.items()},
     **{name: _writes(name) for name in WRITING},
     "conj": _conj,
     "conjugate": _conj,
@@ -388,4 +353,5 @@ def read_method(
     for kind, known_here in METHODS:
         if kind(receiver) and name in known_here:
             return known_here[name](state, receiver, args, kwargs)
-    return None
+    function = function_of_method(name) if is_number_or_array(receiver) else None
+    return None if function is None else _function(function)(state, receiver, args, kwargs)

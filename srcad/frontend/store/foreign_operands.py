@@ -19,7 +19,14 @@ from srcad.frontend.domain.values import AbstractValue, RecordValue
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
-from srcad.ir.traits import adds_at_places, is_builder, law_of_operator, puts_in, sets_places
+from srcad.ir.traits import (
+    adds_at_places,
+    is_builder,
+    law_of,
+    law_of_operator,
+    puts_in,
+    sets_places,
+)
 from srcad.rules import registry
 from srcad.startup.identifiers import label, module_of
 from srcad.types.join import is_lost
@@ -33,7 +40,6 @@ _REMEDIES = {
     "object": ("do the arithmetic with its attributes, or in a method of the class",),
     "operand": ("make it an array first:  np.asarray(...), or .filled(...) of a masked one",),
 }
-_CHOICES = frozenset({max, min})
 _WRITING = {"fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort"}
 _READ_OF_ARRAYS = {name for name in dir(np.ndarray) if name[0] != "_"} - _WRITING
 _TRANSPOSED = {"T", "mT"}
@@ -110,10 +116,11 @@ def type_of_objects(state: Machine, target: Any, arguments: Iterable[Arg]) -> Ty
     """
     if not isinstance(target, BuiltinFunctionType):
         return None
-    if target not in _CHOICES and not _computes(target):
+    is_choice = law_of(target) in ("largest", "smallest")
+    if not is_choice and not _computes(target):
         return None
     arguments = tuple(arguments)
-    if target in _CHOICES:
+    if is_choice:
         return OPAQUE if any(map(_is_of_class, map(argument_type, arguments))) else None
     objects = [a.type for a in arguments if isinstance(a, Value) and isinstance(a.type, Opaque)]
     moves = any(v in state.active for a in arguments for v in values_in(a))

@@ -15,6 +15,7 @@ from srcad.runtime import unbroadcast
 @linear(
     linalg.block_diag,
     entries="moved",
+    adds_zeros=True,
     samples=lambda f, v, m, array: [f(m, array(2, 2)), f(m, v, array(1, 2)), f(m)],
 )
 def block_diag(y_bar, *arrs):
@@ -78,6 +79,7 @@ def circulant(y_bar, c):
 @linear(
     linalg.hankel,
     entries="moved",
+    adds_zeros=True,
     active=("c", "r"),
     samples=lambda f, v, w: [f(v), f(v, w), f(w, v), f(v, r=v)],
 )

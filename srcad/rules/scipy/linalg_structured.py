@@ -22,6 +22,7 @@ CIRCULANT_LSTSQ = NoPartial("its rule is for singular='raise'")
 @linear(
     linalg.diagsvd,
     entries="moved",
+    adds_zeros=True,
     samples=lambda f, w: [f(w, 3, 4), f(w, 5, 3), f(w, M=3, N=3)],
 )
 def diagsvd(y_bar, s, M, N):
@@ -30,7 +31,7 @@ def diagsvd(y_bar, s, M, N):
     return np.diagonal(y_bar), None, None
 
 
-@linear(linalg.leslie, entries="moved", samples=lambda f, v, w: [f(v, w)])
+@linear(linalg.leslie, entries="moved", adds_zeros=True, samples=lambda f, v, w: [f(v, w)])
 def leslie(y_bar, f, s):
     """The first row is `f`, the diagonal below the main one is `s`."""
     if np.ndim(f) > 1 or np.ndim(s) > 1:
@@ -39,7 +40,7 @@ def leslie(y_bar, f, s):
 
 
 @linear(
-    linalg.convolution_matrix, entries="moved", result=Result(any_lengths=True),
+    linalg.convolution_matrix, entries="moved", adds_zeros=True, result=Result(any_lengths=True),
     active=("a",),
     samples=lambda f, v: [
         f(v, 3), f(v, 6), f(v, 3, "same"), f(v, 6, mode="same"), f(v, 3, "valid"),

@@ -271,7 +271,7 @@ def pdist(y_bar, y, X, metric="euclidean", *, p=2, w=None, V=None, VI=None):
 
 @linear(
     distance.squareform,
-    entries="moved",
+    entries="moved", adds_zeros=True,
     samples=lambda f, array: [f(array(6)), f(array(6), "tomatrix"), f(array(4, 4), checks=False)],
 )  # fmt: skip
 def squareform(y_bar, X, force="no", checks=True):

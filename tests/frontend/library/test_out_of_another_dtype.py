@@ -29,6 +29,38 @@ def test_sum_into_a_wider_array_has_the_value_of_the_plain_call(reduce):
     assert back(np.ones(y.shape))[0][2, 1] == pytest.approx(slope, rel=1e-5)
 
 
+NARROW = [g for g in [*SUMS, np.nanprod, np.nancumsum] if g not in (np.mean, np.nanmean)]
+
+
+@pytest.mark.parametrize("reduce", NARROW, ids=lambda f: f.__name__)
+def test_sum_into_a_narrower_array_is_rounded_once(reduce):
+    x = np.random.default_rng(0).normal(size=(97, 4))
+
+    def f(x):
+        out = np.zeros(np.shape(reduce(x, axis=0)), np.float32)
+        reduce(x, axis=0, out=out)
+        return out * 1.0
+
+    y, back = srcad.pullback(f, x)
+
+    assert y.tobytes() == f(x).tobytes()
+    step = np.zeros(x.shape)
+    step[2, 1] = 1e-6
+    slope = np.sum(reduce(x + step, axis=0) - reduce(x - step, axis=0)) / 2e-6
+    assert back(np.ones(y.shape, np.float32))[0][2, 1] == pytest.approx(slope, rel=1e-4)
+
+
+@pytest.mark.parametrize("reduce", [np.mean, np.nanmean], ids=lambda f: f.__name__)
+def test_mean_into_a_narrower_array_is_refused(reduce):
+    def f(x):
+        out = np.zeros(4, np.float32)
+        reduce(x, axis=0, out=out)
+        return np.sum(out)
+
+    with pytest.raises(UnsupportedTypeError, match="another dtype"):
+        srcad.gradient(f, X.astype(float))
+
+
 def test_axis_known_at_the_call_and_no_dtype_have_the_value_of_the_plain_call():
     options = {"axis": 0}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections import defaultdict
 from collections.abc import Hashable
 
@@ -28,14 +27,13 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.traits import appends, is_builder, is_item, is_part, is_shape
+from srcad.ir.traits import appends, is_builder, is_comparison, is_item, is_part, is_shape
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, constant_extent, resolved
 from srcad.types.structures import ListOf, TupleOf
 
 Reader = Op | None
-_TAG_TESTS = frozenset({operator.eq, operator.ne, operator.ge, operator.lt})
 
 
 @dataclass(eq=False)
@@ -158,7 +156,7 @@ def tag_is_exact(loop: Loop, uses: Uses) -> bool:
 
 
 def _tests_for_exit(reader: Reader) -> bool:
-    if not isinstance(reader, Call) or reader.target not in _TAG_TESTS or len(reader.args) != 2:
+    if not isinstance(reader, Call) or not is_comparison(reader.target) or len(reader.args) != 2:
         return False
     bound = reader.args[1]
     return isinstance(bound, Const) and type(bound.value) is int and bound.value >= BREAK

@@ -1,6 +1,6 @@
 """How a call is written: operators, subscripts, attributes and methods where Python has them.
 
-One small function per form; what is not listed is written as a call.
+One small function per form; what is not registered is written as a call.
 """
 
 from __future__ import annotations
@@ -160,6 +160,18 @@ class Scope(Protocol):
 
 
 Spelling = Callable[[Scope, Call], ast.expr | None]
+# What `spells` has registered.
+_SPELLINGS: dict[Any, Spelling] = {}
+
+
+def spells(target: Any) -> Callable[[Spelling], Spelling]:
+    """Register the form in which calls of a function are written, unless it returns None."""
+
+    def register(spelling: Spelling) -> Spelling:
+        _SPELLINGS[target] = spelling
+        return spelling
+
+    return register
 
 
 def call_expression(scope: Scope, op: Call) -> ast.expr:
@@ -181,7 +193,7 @@ def keyword(name: str, value: ast.expr) -> ast.keyword:
 def _special(scope: Scope, op: Call) -> ast.expr | None:
     """Return the expression for a call that Python has a form for."""
     try:
-        spelling = SPELLINGS.get(op.target)
+        spelling = _SPELLINGS.get(op.target)
     except TypeError:
         return None
     if spelling is not None:
@@ -231,6 +243,7 @@ def _compare(left: ast.expr, sign: ast.cmpop, right: ast.expr) -> ast.expr:
     return ast.Compare(left, [sign], [right])
 
 
+@spells(operator.contains)
 def _contains(scope: Scope, op: Call) -> ast.expr | None:
     container, member = op.args
     return _compare(scope.expr(member), ast.In(), scope.expr(container))
@@ -242,6 +255,7 @@ def _apply(scope: Scope, op: Call) -> ast.expr | None:
     return ast.Call(scope.expr(function), [scope.expr(a) for a in args], keywords)
 
 
+@spells(operator.abs)
 def _absolute(scope: Scope, op: Call) -> ast.expr | None:
     return ast.Call(scope.space.expression(abs), [scope.expr(op.args[0])], [])
 
@@ -317,6 +331,13 @@ def _method_of_array(name: str, count: int) -> Spelling:
     return spell
 
 
+spells(np.transpose)(_attribute_of_array("T"))
+spells(np.size)(_attribute_of_array("size"))
+spells(np.ndim)(_attribute_of_array("ndim"))
+spells(np.reshape)(_method_of_array("reshape", 2))
+
+
+@spells(np.copy)
 def _copy(scope: Scope, op: Call) -> ast.expr | None:
     """``x.copy()``: where it matters (in the primal) it tells C order from the order of `x`."""
     array = op.args[0]
@@ -330,6 +351,7 @@ def _copy(scope: Scope, op: Call) -> ast.expr | None:
     return ast.Call(attribute(scope.expr(array), "copy"), [], [])
 
 
+@spells(np.astype)
 def _astype(scope: Scope, op: Call) -> ast.expr | None:
     if len(op.args) != 2 or not _is_array(op.args[0]):
         return None
@@ -380,16 +402,6 @@ def _without(scope: Scope, op: Call) -> ast.expr | None:
     return ast.Subscript(scope.expr(op.args[0]), last, ast.Load())
 
 
-SPELLINGS: dict[Any, Spelling] = {
-    operator.contains: _contains,
-    operator.abs: _absolute,
-    np.transpose: _attribute_of_array("T"),
-    np.size: _attribute_of_array("size"),
-    np.ndim: _attribute_of_array("ndim"),
-    np.copy: _copy,
-    np.reshape: _method_of_array("reshape", 2),
-    np.astype: _astype,
-}
 # The forms of our operations that need more care than to put the operands in.
 FORMS: dict[str, Spelling] = {
     "a[b]": _getitem,

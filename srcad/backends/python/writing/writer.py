@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -37,9 +38,9 @@ from srcad.backends.python.writing.mutation import mutation, stored_outside
 from srcad.backends.python.writing.spelling import call_expression, constant
 from srcad.backends.python.writing.text import Comment
 from srcad.ir.core import Arg, Const, Display, For, Location, Value, values_in
-from srcad.ir.memory import is_one_of, keeps_last
+from srcad.ir.memory import keeps_last
 from srcad.ir.traits import is_builder, is_item, is_same, never_returns
-from srcad.runtime import converted_like
+from srcad.rules.registry import row_of
 from srcad.startup.identifiers import shown
 from srcad.startup.records import dataclass, field
 from srcad.types.structures import TupleOf
@@ -109,7 +110,6 @@ def whole_container(calls: list[Do]) -> Value | None:
     return container if container.type.keys is None and keys == all_keys else None
 
 
-_PACKING = frozenset({converted_like, float, np.copy, np.float64, np.full_like})
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -118,6 +118,14 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
 }
+
+
+def _keeps_entries(target: Any) -> bool:
+    """Return True if the result has the entries of an operand in the same order, cast perhaps."""
+    row = row_of(target)
+    return row.law == "cast" or (row.entries == "moved" and row.order == "follows")
+
+
 ErrState = tuple[tuple[str, str], ...]
 CommentOf = Callable[[Location], tuple[str, str] | None]
 
@@ -268,7 +276,7 @@ class Writer:
                 inner = self.nesting.nested.get(atom) if isinstance(atom, Value) else None
                 if isinstance(inner, Do):
                     target = inner.op.target
-                    packs = is_builder(target) or is_same(target) or is_one_of(target, _PACKING)
+                    packs = is_builder(target) or is_same(target) or _keeps_entries(target)
                     found = self._computed(inner.op.args) if packs else inner
                     if found is not None:
                         return found
