@@ -165,6 +165,16 @@ def check_separate_memory(written: Any, *others: Any) -> None:
                 )
 
 
+def check_array(x: Any) -> None:
+    """Refuse a write into an array that was made of a number, which NumPy does not write into."""
+    if not isinstance(x, np.ndarray):
+        raise MutationError(
+            "an array is written into that was made of a number",
+            why="before the call it was not known that it is no view of an array.",
+            help="make it an array of its own:  np.array(x)",
+        )
+
+
 def _share(a: Any, b: Any) -> bool:
     most: Any = 10_000  # steps of the search; NumPy's types admit two special numbers only
     try:
@@ -629,6 +639,7 @@ CHECKS = frozenset(
     {
         check_distinct_objects,
         check_separate_memory,
+        check_array,
         raise_undecided,
         check_real_scalar,
         check_numeric,

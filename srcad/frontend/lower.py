@@ -252,11 +252,13 @@ def separations(state: Machine, boxes: Mapping[str, AbstractValue]) -> list[Op]:
     types = [part.type for part in objects if isinstance(part, Value)]
     if len(objects) < 2 and not any(isinstance(t, ListOf) and holds_objects(t.item) for t in types):
         return []
-    checks = Builder()
-    everything = [state.atom(box) for box in boxes.values() if next(mutable_parts(box), None)]
-    for source, where in state.objects.arguments.items():
-        checks.where = where
-        checks.call(runtime.check_distinct_objects, source, *everything, effect=True, type=OPAQUE)
+    with state.block() as checks:  # in front of the body: *args is a tuple that is built there
+        everything = [state.atom(box) for box in boxes.values() if next(mutable_parts(box), None)]
+        for source, where in state.objects.arguments.items():
+            checks.where = where
+            checks.call(
+                runtime.check_distinct_objects, source, *everything, effect=True, type=OPAQUE
+            )
     return checks.ops
 
 

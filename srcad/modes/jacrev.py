@@ -44,7 +44,7 @@ def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Funct
     function = with_known_lists(function)
     made = vjp(function, wrt, lower_inline, has_aux=request.has_aux)
     params = made.params[:-1]
-    if not _is_number(function, request):
+    if not _is_one_number(made, request):
         gradients = range(1, len(made.block.results))
         made = batched(made, (len(params),), lower_inline, results=gradients)
     if request.chunk_size is not None:
@@ -53,12 +53,7 @@ def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Funct
     builder = Builder(ops=early, where=made.where, half="reverse")
     y, *bars = made.block.results
     result = differentiated(builder, y, has_aux=request.has_aux)
-    basis = basis_of(
-        builder,
-        [(result, fully_active(atom_type(result)))],
-        "the result",
-        twice=not request.holomorphic,
-    )
+    basis = _basis(builder, result, request)
     if is_undecided(function, basis.leaves):
         if request.holomorphic or not basis.is_one_number:
             refuse_undecided(function)
@@ -103,14 +98,21 @@ def _block(
     return builder.call(np.conjugate, block) if holomorphic else block
 
 
-def _is_number(function: Function, request: Request) -> bool:
-    """Return True if the result is certainly one number, with one direction."""
-    type_ = atom_type(function.block.results[0])
-    if request.has_aux and isinstance(type_, TupleOf):
-        type_ = type_.items[0]
-    if not isinstance(type_, Numeric) or not type_.is_scalar:
-        return False
-    return request.holomorphic or type_.kind != "c"
+def _is_one_number(made: Function, request: Request) -> bool:
+    """Return True if the differentiated part of the result has one direction and no axes.
+
+    The sweep decides it by the same basis; a tuple of one number, as a gradient by ``wrt=(0,)`` is,
+    has one direction, too.
+    """
+    aside = Builder(where=made.where)
+    result = differentiated(aside, made.block.results[0], has_aux=request.has_aux)
+    return _basis(aside, result, request).is_one_number
+
+
+def _basis(builder: Builder, result: Atom, request: Request) -> Basis:
+    """Return the directions of the result."""
+    tree = fully_active(atom_type(result))
+    return basis_of(builder, [(result, tree)], "the result", twice=not request.holomorphic)
 
 
 def _carried(type_: Type) -> Activity:

@@ -7,6 +7,7 @@ the function that is returned holds, as a closure does; each call writes the ops
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
@@ -53,6 +54,7 @@ from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 # it.
 
 SEED = "the seed of the pullback"
+_NUMBERS = ("python", "numpy", "number")  # the forms that nothing can change in place
 
 
 def fitting(
@@ -133,18 +135,25 @@ class _Seed:
         return self._refuse(f"is a {given}, and the value is a {type_}")
 
     def _converted(self, seed: Atom, type_: Numeric) -> Atom:
-        """Return the seed in the kind and dtype of a cotangent of the value."""
+        """Return the seed in the kind and dtype of a cotangent of the value.
+
+        For a number it is a number, not an array without axes: derivatives of numbers are rebound,
+        and may be saved, where those of arrays are written into.
+        """
         target, given, state = cotangent_type(type_), atom_type(seed), self.state
         assert isinstance(target, Numeric)
-        if not isinstance(given, Numeric) or target.dtype is None:
+        if not isinstance(given, Numeric) or target.form == "any":
             return seed
-        alike = given.form == target.form and same_dtype(given.dtype, target.dtype)
-        if alike or target.form == "any":
+        if target.dtype is None:
+            is_point = target.form != "array" and given.form not in _NUMBERS
+            return state.emit(operator.getitem, seed, Const(())) if is_point else seed
+        forms = _NUMBERS if target.form == "number" else (target.form,)
+        if given.form in forms and same_dtype(given.dtype, target.dtype):
             return seed
         if target.form == "python":
             kind = complex if target.kind == "c" else float
             return Const(kind(seed.value)) if isinstance(seed, Const) else state.emit(kind, seed)
-        if target.form == "numpy":
+        if target.form in _NUMBERS:
             return state.emit(target.dtype.type, seed)
         seed = seed if given.form == "array" else state.emit(np.asarray, seed)
         return state.emit(np.astype, seed, Const(target.dtype))

@@ -93,8 +93,8 @@ def fold_static_length(r: Rewriter, op: Call) -> Arg | None:
 
 
 def _length_of_argument(r: Rewriter, length: Extent) -> Arg | None:
-    """Return a length as that of an argument, which is at hand everywhere."""
-    for param in r.params:
+    """Return a length as that of an argument that is at hand."""
+    for param in r.params_at_hand():
         shape = known_shape(param) or ()
         if length in shape:
             return r.item(r.shape(param), shape.index(length))

@@ -158,7 +158,8 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
     how often a value was read before the walk.  `integers` are those of the primal that are in
     scope everywhere, by what is known of them.  `shared` are the values that a rewrite has found to
     be read more than once: see `is_settled`.  `primal` are the results of primal ops; they get no
-    names of cotangents.
+    names of cotangents.  `params` are the parameters of the function, which is `whole`, and
+    `early_params` those that its forward ops read, once they are known.
     """
 
     definitions: dict[Value, Call] = field(default_factory=dict)
@@ -172,6 +173,8 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
     shared: set[Value] = field(default_factory=set)
     integers: dict[Extent, Value] = field(default_factory=dict)
     params: tuple[Value, ...] = ()
+    early_params: tuple[Value, ...] | None = None
+    whole: Function | None = None
 
     # -------------------------------------------------------------- for rewrites
     def call_of(self, arg: Arg, *targets: Any) -> Call | None:
@@ -238,6 +241,15 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         uses = uses_of(block)
         return all(uses.get(value, 2) > 1 for value in self.shared)
 
+    def params_at_hand(self) -> tuple[Value, ...]:
+        """Return the parameters that the current call may read."""
+        assert self.current is not None
+        if self.current.half == "reverse" or self.whole is None:
+            return self.params
+        if self.early_params is None:
+            self.early_params = params_of_forward_ops(self.whole)
+        return self.early_params
+
     # -------------------------------------------------------------- the walk
     def function(self, function: Function) -> Function:
         """Simplify a whole function; the same object if there is nothing to do.
@@ -263,7 +275,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
             return z, u, w
         """
         self.uses = uses_of(function.block)
-        self.params = function.params
+        self.params, self.whole, self.early_params = function.params, function, None
         return changed(function, block=self.block(function.block, function.params))
 
     def block(self, block: Block, params: Iterable[Value] = ()) -> Block:
@@ -428,6 +440,19 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         self.out.append(
             changed(op, seqs=seqs, inits=inits, body=body, count=count, segments=segments)
         )
+
+
+def params_of_forward_ops(function: Function) -> tuple[Value, ...]:
+    """Return the parameters that ops outside the reverse half read: no seed is among them.
+
+    The forward ops of a derivative of a derivative are not all primal, and they run before a seed
+    is known.
+    """
+    read: set[Value] = set()
+    for op in function.block.ops:
+        if op.half != "reverse":
+            read.update(op.operands, *(block.free for block in op.blocks))
+    return tuple(param for param in function.params if param in read)
 
 
 def type_of(arg: Arg) -> Type:

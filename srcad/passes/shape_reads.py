@@ -25,6 +25,7 @@ from srcad.ir.core import (
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.operations import operation_of
 from srcad.ir.traits import is_store, measures
+from srcad.passes.rewriting import params_of_forward_ops
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.sizes import resolved
@@ -74,7 +75,8 @@ def shape_reads(function: Function) -> Function:
         dtype = row is not None and row.asks_for == "likeness"
         source = _earliest(value, made, read, dtype=dtype)
         if source not in read and source not in outside:
-            alike = (p for p in function.params if _is_alike(p, source, dtype=dtype))
+            params = function.params if op.half == "reverse" else params_of_forward_ops(function)
+            alike = (p for p in params if _is_alike(p, source, dtype=dtype))
             source = next(alike, source)
         if source is not value:
             moved[op.result] = source

@@ -27,7 +27,10 @@ def one_less(degree):
 def add_rules(val, vander, der, integral, roots):
     """Add the rules of one basis."""
 
-    @adjoint(val, samples=lambda f, v, w, m: [f(v, w), f(m, w), f(0.7, v), f(v, w[:1])])
+    @adjoint(
+        val, entries="evaluated",
+        samples=lambda f, v, w, m: [f(v, w), f(m, w), f(0.7, v), f(v, w[:1])],
+    )  # fmt: skip
     def value(y_bar, y, x, c, tensor=True):
         if np.ndim(c) != 1:
             return SEVERAL, SEVERAL

@@ -33,7 +33,10 @@ def fewer(n):
     return max(n - 1, 0)
 
 
-@adjoint(np.polyval, samples=lambda f, v, w, m: [f(w, v), f(w, m), f(v, 0.7), f(w[:1], v)])
+@adjoint(
+    np.polyval, entries="evaluated",
+    samples=lambda f, v, w, m: [f(w, v), f(w, m), f(v, 0.7), f(w[:1], v)],
+)  # fmt: skip
 def polyval(y_bar, y, p, x):
     """The coefficients' cotangents are sums with the powers of `x`."""
     if np.ndim(p) != 1:

@@ -316,7 +316,7 @@ def interleaved(rank):
 
 
 @bilinear(
-    np.cross, np.linalg.cross, order="other",
+    np.cross, np.linalg.cross, order="other", entries="crossed",
     samples=lambda f, w, array: [
         f(w, array(3)), f(array(2, 3), w), f(array(3, 2), array(3, 2), axis=0), f(w, array(2, 3))],
 )  # fmt: skip

@@ -21,9 +21,11 @@ Kind = Literal["", "derivative", "linear", "bilinear", "adjoint", "nondifferenti
 Samples = tuple[float, ...] | Callable[..., Any] | None
 # Where an entry of the result comes from: from the entries at its place, with broadcasting; from
 # one entry of an operand; from all along the axes that are taken away; from all up to its place
-# along an axis; from sums of products; or
-# from no entry, only from shapes.
-Entries = Literal["", "each", "moved", "reduced", "running", "contracted", "made"]
+# along an axis; from sums of products; from differences of products; from the entry of `x` at its
+# place, and from all of the other operand; or from no entry, only from shapes.
+Entries = Literal[
+    "", "each", "moved", "reduced", "running", "contracted", "crossed", "evaluated", "made"
+]
 # The operation as which algebra and masks know it; a total is the sum of entries, or their mean, a
 # cast converts an operand to another dtype, a copy is the same in other memory, and zeros are all
 # entries of an array whose shape alone is asked for.
@@ -289,7 +291,9 @@ class Rule:
     entries : str
         Where an entry of the result comes from: the entries at its place (``each``), one entry
         (``moved``), all along axes (``reduced``), all up to its place along one (``running``), a
-        sum of products (``contracted``), or shapes alone (``made``); empty if it is not known.
+        sum of products (``contracted``) or differences of them (``crossed``), one entry of the
+        parameter `x` and all of others (``evaluated``), or shapes alone (``made``); empty if it is
+        not known.
     adds_zeros : bool
         Whether a function that moves entries puts zeros beside them, as `np.tril` does.
     law : str

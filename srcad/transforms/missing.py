@@ -80,12 +80,14 @@ def rows_taking_part(
 ) -> dict[int | str, Arg]:
     """Zero the entries of a contraction's operands that meet zero cotangents only."""
     if (
-        rule.entries != "contracted"
+        rule.entries not in ("contracted", "crossed", "evaluated")
         or not isinstance(y_bar, Value)
         or is_scalar(op.result.type)
         or not arrives(scope.sweep, op.result, _towards_selection)
     ):
         return operands
+    if rule.entries == "evaluated":
+        return _points_taking_part(scope, op, rule, y_bar, operands)
     x = operands.get(0)
     ranks = [_rank(value) for value in (x, operands.get(1), y_bar)]
     # Of `matmul`, `dot` and `inner`, rows of the first operand are rows of the result.
@@ -100,20 +102,40 @@ def rows_taking_part(
     return {**operands, 0: scope.call(np.where, column, x, Const(0.0))}
 
 
+def _points_taking_part(
+    scope: ReverseScope, op: Call, rule: Rule, y_bar: Value, operands: dict[int | str, Arg]
+) -> dict[int | str, Arg]:
+    """Return the operands with ones for the points at which a zero cotangent stands.
+
+    The result has the shape of the points: there are rules for one row of coefficients only.
+    """
+    number = rule.parameters.index("x")
+    place = next((k for k in (number, "x") if k in operands), None)
+    x = None if place is None else operands[place]
+    if place is None or not isinstance(x, Value) or is_scalar(x.type):
+        return operands
+    if _rank(op.result) not in (None, _rank(x)):
+        return operands
+    test = scope.call(operator.ne, y_bar, Const(0.0))
+    return {**operands, place: scope.call(np.where, test, x, Const(1.0))}
+
+
 def _entries_taking_part(
     scope: ReverseScope, op: Call, rule: Rule, y_bar: Value, operands: dict[int | str, Arg]
 ) -> dict[int | str, Arg]:
     """Return the operands with zeros in entries that contribute to no nonzero cotangent.
 
     The rule counts these contributions, as it sums products: of flags in place of the cotangent,
-    and ones in place of the operands.
+    and ones in place of the operands.  Where it takes differences, numbers stand for the operands
+    that do not cancel: sines of different integers have no sum or difference that is 0.
     """
     arrays = {k: a for k, a in operands.items() if rule.entry(k) is not None and _has_arrays(a)}
     if not rule.shipped or rule.function is None:
         return operands
     test = scope.call(operator.ne, y_bar, Const(0.0))
     flags = scope.call(np.astype, test, Const(np.float64))
-    ones = {k: _on_arrays(a, lambda x, _: _ones(scope, x), ()) for k, a in arrays.items()}
+    stand_ins = _sines if rule.entries == "crossed" else _ones
+    ones = {k: _on_arrays(a, lambda x, _: stand_ins(scope, x), ()) for k, a in arrays.items()}
     given = {**operands, **ones}
     positional = [arg for place, arg in given.items() if isinstance(place, int)]
     named = {name: arg for name, arg in given.items() if isinstance(name, str)}
@@ -158,6 +180,13 @@ def _on_arrays(arg: Arg, change: Callable[[Arg, Any], Arg], others: Any) -> Arg:
 def _ones(scope: ReverseScope, array: Arg) -> Value:
     """Emit ones in the shape of an array."""
     return scope.call(np.ones, scope.call(np.shape, array))
+
+
+def _sines(scope: ReverseScope, array: Arg) -> Value:
+    """Emit the sines of 1, 2, 3 and so on, in the shape of an array."""
+    stop = scope.call(operator.add, scope.call(np.size, array), Const(1))
+    entries = scope.call(np.sin, scope.call(np.arange, Const(1), stop))
+    return scope.call(np.reshape, entries, scope.call(np.shape, array))
 
 
 def reduced_with_ones(
@@ -333,6 +362,8 @@ def _keeps_places(sweep: Sweep, call: Call, value: Value) -> bool:
         return call.args[0] is value or (_rank(value) or 0) > 1
     if is_elementwise(call.target):
         return True
+    if row_of(call.target).entries == "evaluated" and _argument(call, "x") is value:
+        return not is_scalar(value.type)
     if call.target is operator.getitem and call.args[0] is not value:
         return False
     rule = rule_of(call.target)
@@ -359,11 +390,16 @@ def _mask_of(call: Call, value: Value) -> Arg | None:
     """Return the mask or index of the entries that a call takes or overwrites; None without one."""
     row = row_of(call.target)
     if row.selects in row.parameters:
-        place = row.parameters.index(row.selects)
-        return arguments(call).get(place, arguments(call).get(row.selects))
+        return _argument(call, row.selects)
     if is_store(call.target, "array") and call.args[0] is value:
         return call.args[1]
     return None
+
+
+def _argument(call: Call, name: str) -> Arg | None:
+    """Return the argument of a parameter of the rule, given by position or by name."""
+    given = arguments(call)
+    return given.get(row_of(call.target).parameters.index(name), given.get(name))
 
 
 def _is_nan_in_both(sweep: Sweep, call: Call, value: Value) -> bool:

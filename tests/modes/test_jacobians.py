@@ -382,3 +382,42 @@ def test_hessian_of_one_argument_in_tuple_taken_inside():
 
 def _cubic(x, y):
     return np.sum(x**3 * y)
+
+
+# ------------------------------------------------------------------------ a tuple of one number
+def _power_in_while(a):
+    k, s = 0, a
+    while k < 3:
+        s, k = s * a, k + 1
+    return s + a  # a**4 + a
+
+
+def _power_in_recursion(a, n=3):
+    return a if n == 0 else a * _power_in_recursion(a, n - 1)
+
+
+def _sum_in_loop(a):
+    s = 0.0
+    for _ in range(3):
+        s = s + a * s + a
+    return s  # 3 a + 3 a**2 + a**3
+
+
+@pytest.mark.parametrize(
+    ("f", "second"),
+    [
+        (_power_in_while, 12 * 1.3**2),
+        (_power_in_recursion, 12 * 1.3**2),
+        (_sum_in_loop, 6 + 6 * 1.3),
+    ],
+)
+def test_reverse_jacobian_of_gradient_by_tuple_of_one_number_is_one_number(f, second):
+    # The axis of directions was there, but it had no length.
+    ((both,),) = jacrev(grad(f, wrt=(0,)), wrt=(0,))(1.3)
+    (one,) = jacrev(grad(f, wrt=(0,)))(1.3)
+    (of_aux,), aux = jacrev(lambda a: ((f(a),), 3), has_aux=True)(1.3)
+
+    assert np.shape(both) == np.shape(one) == np.shape(of_aux) == ()
+    assert (both, one) == pytest.approx((second, second))
+    assert of_aux == pytest.approx(grad(f)(1.3))
+    assert aux == 3

@@ -8,6 +8,7 @@ from srcad import grad, hvp, jvp, pullback, value_and_grad
 from srcad.errors import SeedError, UnsupportedTypeError, WrtError
 from srcad.testing import check_grads
 from tests.marks import some
+from tests.numeric import difference
 
 A = np.array([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]])
 X = np.array([0.5, -0.3, 1.1])
@@ -321,3 +322,85 @@ def test_none_in_tangent_of_inner_jvp_is_zero():
         return jvp(lambda p: p["a"] * p["b"], ({"a": x, "b": x},), ({"a": None, "b": x},))[1]
 
     np.testing.assert_allclose(grad(lambda x: np.sum(along_second(x)))(X), 2 * X, rtol=1e-14)
+
+
+# ------------------------------------------------------------------------ seeds of numbers
+def _product_of_items(x):
+    s = 1.0
+    for item in x:
+        s = s * item
+    return s
+
+
+def _sum_by_index(x):
+    s = 1.0
+    for k in range(2):
+        s = s + x[k] * s
+    return s
+
+
+def _product_in_while(x):
+    s, k = 1.0, 0
+    while k < len(x):
+        s, k = s * x[k] + s * s, k + 1
+    return s
+
+
+@pytest.mark.parametrize("f", [_product_of_items, _sum_by_index, _product_in_while])
+@pytest.mark.parametrize("k", [0, 1])
+def test_inner_pullback_of_loop_that_starts_at_constant_has_right_derivative(f, k):
+    # The seed was an array without axes, which was saved and then written into.
+    g = lambda x: pullback(f, x)[1](1.0)[0][k]  # noqa: E731
+    x = np.array([0.2, 1.2])
+
+    np.testing.assert_allclose(grad(g)(x), difference(g, (x,)), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [lambda x: np.array(x[1]), lambda _: 1, lambda x: 2 * x[0]])
+def test_seed_of_inner_pullback_is_converted_to_number(seed):
+    g = lambda x: pullback(_product_of_items, x)[1](seed(x))[0][1]  # noqa: E731
+    x = np.array([0.2, 1.2])
+
+    np.testing.assert_allclose(grad(g)(x), difference(g, (x,)), rtol=1e-6, atol=1e-9)
+
+
+def test_tangent_of_inner_jvp_of_number_is_converted_to_number():
+    def powers(a):
+        s = 1.0
+        for _ in range(3):
+            s = s * a
+        return s
+
+    g = lambda x: jvp(powers, (x[0],), (np.asarray(x[1]),))[1]  # noqa: E731 - 3 x0**2 x1
+
+    np.testing.assert_allclose(grad(g)(np.array([0.7, 1.2])), [6 * 0.7 * 1.2, 3 * 0.49])
+
+
+# ------------------------------------------------------------------------ lengths
+def _squares_by_index(m):
+    s = 0.0
+    for i in range(m.shape[0]):
+        for j in range(m.shape[1]):
+            s += m[i, j] ** 2 * m[i][j - 1]
+    return s
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        lambda *args: srcad.jacrev(_squares_by_index)(*args),
+        lambda *args: grad(_squares_by_index)(*args),
+        lambda pair: grad(lambda p: _squares_by_index(p["m"]))(pair)["m"],
+    ],
+)
+def test_pullback_of_inner_gradient_reads_no_length_off_its_seed(inner):
+    # A length that the forward half needs was read off the seed, which has the same shape.
+    m, seed = np.arange(6.0).reshape(2, 3) + 1, np.array([[1.0, -2.0, 0.5], [0.3, 1.0, -1.0]])
+    one = inner.__code__.co_varnames[0] == "pair"
+    argument = {"m": m} if one else m
+
+    (found,) = pullback(inner, argument)[1](seed)
+
+    slopes = lambda m: 2 * m * np.roll(m, 1, 1) + np.roll(m, -1, 1) ** 2  # noqa: E731
+    wanted = difference(lambda m: np.sum(seed * slopes(m)), (m,))
+    np.testing.assert_allclose(found["m"] if one else found, wanted, rtol=1e-6)

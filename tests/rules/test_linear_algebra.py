@@ -216,3 +216,16 @@ def test_rule_of_unknown_dtype_written_for_real_numbers_before():
     found = np.sum(srcad.grad(power)(a) * direction)
 
     assert np.isclose(found, slope(power, a, direction), rtol=1e-5)
+
+
+@pytest.mark.parametrize("permute", [False, True])
+@pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 3)])
+def test_derivative_of_lu_of_empty_matrix_is_empty(shape, permute):
+    f = lambda x: linalg.lu(x, permute_l=permute)  # noqa: E731
+    x = np.zeros(shape)
+
+    (x_bar,) = srcad.pullback(f, x)[1](1.0)
+    tangents = srcad.jvp(f, (x,), (x,))[1]
+
+    assert x_bar.shape == shape
+    assert [t.shape for t in tangents] == [part.shape for part in f(x)]

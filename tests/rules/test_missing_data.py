@@ -8,6 +8,7 @@ import pytest
 
 import srcad
 from tests.marks import some
+from tests.numeric import difference
 
 nan = np.nan
 t = np.array([1.0, nan, 3.0, 4.0])
@@ -506,3 +507,31 @@ def test_zero_by_underflow_under_selection_is_right_or_nan(f, slope):
         found = srcad.grad(total)(np.array([0.0, 1.0]))[0]
 
     assert found == slope or np.isnan(found)
+
+
+# ------------------------------------------------------------------------ products and polynomials
+_GAP = np.array([np.nan, 1.0, 2.0])
+_GAPS = np.array([[np.nan, 1.0, 2.0], [1.0, 2.0, 3.0], [2.0, np.inf, 1.0]])
+_CUT = {
+    "cross": lambda v: np.cross(_GAP, np.array([0.5, -1.0, 2.0]) * np.sum(v[1:])),
+    "cross of both": lambda v: np.cross(v, _GAP * v[0]),
+    "cross of rows": lambda v: np.linalg.cross(_GAPS * v, v),
+    "cross with broadcasting": lambda v: np.cross(v, _GAPS),
+    "polyval": lambda v: np.polyval(v, _GAP),
+    "polyval of both": lambda v: np.polyval(v, _GAPS * v[0]),
+    "hermval": lambda v: np.polynomial.hermite.hermval(_GAP, v),
+    "legval by name": lambda v: np.polynomial.legendre.legval(x=_GAPS, c=v),
+}
+
+
+@pytest.mark.parametrize("case", _CUT)
+def test_nan_of_points_and_products_is_cut_by_mask(case):
+    call = _CUT[case]
+
+    def f(v):
+        y = call(v)
+        return np.sum(np.where(np.isfinite(y), y, 0.0) * np.cos(np.arange(y.size)).reshape(y.shape))
+
+    v = np.array([0.3, 1.2, -0.4])
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(srcad.grad(f)(v), difference(f, (v,)), rtol=1e-6, atol=1e-8)

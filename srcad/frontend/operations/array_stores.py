@@ -213,18 +213,39 @@ def _written(
         root = array if where.steps == () else current(state, object_)
     if root is None:
         base, steps = _written_through(state, array)
+        _check_viewed(state, base, steps)
         check_writable(state, steps)
         way = _composed_steps(steps)
         new = _put(state, _Views.of(state, array, base, way), way, index, value, how)
         overwritten(state, base, new)
         return realised(state, new, steps, array.hint) if steps else new
     steps = where.steps or ()
+    _check_viewed(state, root, steps)
     check_writable(state, steps)
     way = _composed_steps(steps)
     new_root = _put(state, _Views.of(state, array, root, way), way, index, value, how)
     place = steps if index is None else (*steps, Step(operator.getitem, (index,)))
     rewritten(state, root, new_root, place)
     return new_root if not steps else realised(state, new_root, steps, array.hint)
+
+
+def _check_viewed(state: Machine, base: Value, steps: Sequence[Step]) -> None:
+    """Check that a view that is written into is one of an array.
+
+    ``r.reshape(1)`` of a number is a new array.  Where the lengths of lists decide what `r` is, it
+    is known if the function is interpreted with their items.
+    """
+    type_ = base.type
+    if not steps or not isinstance(type_, Numeric) or type_.form != "any" or type_.shape:
+        return
+    if state.environment.has_lists and not state.environment.items_known:
+        state.refuse(
+            errors.MutationError,
+            "cannot write into what is a view of an array, or was made of a number",
+            why="only the call knows which of the two it is.",
+            help=("make it an array of its own:  np.array(x)",),
+        )
+    state.emit(runtime.check_array, base, effect=True)
 
 
 def _written_through(state: Machine, array: Value) -> tuple[Value, tuple[Step, ...]]:

@@ -87,6 +87,8 @@ def lu(y_bar, y, a, permute_l=False, overwrite_a=False, check_finite=True, p_ind
     """``a = p l u`` with a constant `p`."""
     if overwrite_a:
         return OVERWRITES
+    if np.size(a) == 0:  # SciPy's `p` has no rows then, whatever those of `a` are
+        return np.zeros_like(a)
     if may_be_complex(a):
         return REAL_ONLY
     if permute_l:

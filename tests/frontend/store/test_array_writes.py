@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import srcad
-from srcad import testing
+from srcad import grad, testing, value_and_grad
 from srcad.errors import MutationError
 from tests.language import assert_program
 from tests.marks import some
-from tests.numeric import assert_gradient
+from tests.numeric import assert_close, assert_gradient, difference
 
 
 # ------------------------------------------------------------------------------ stores
@@ -819,3 +819,63 @@ def test_argument_after_plus_is_another_one():
         return np.sum(z * x)
 
     np.testing.assert_allclose(srcad.grad(f)(np.array([1.3, 0.4])), [2.0, 0.8])
+
+
+# ------------------------------------------------------------------------- arrays made of numbers
+def _average_through_reshape(x, w):
+    r = np.average(x, None, w)
+    v = r.reshape(1)
+    v[0] = 7.0
+    return r
+
+
+def _average_through_new_axis(x, w):
+    r = np.average(x, None, w)
+    v = r[None]
+    v[0] = 7.0
+    return r
+
+
+def _interpolated_through_ravel(x, w):
+    r = np.interp(1.5, x, w)
+    v = np.ravel(r)
+    v[0] = 7.0
+    return r * w[0]
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array])
+@pytest.mark.parametrize(
+    "f", [_average_through_reshape, _average_through_new_axis, _interpolated_through_ravel]
+)
+def test_write_into_array_made_of_number_leaves_the_number(f, kind):
+    # It was not known that the result is a number, and the value was 7.
+    args = kind([1.0, 2.0, 4.0]), kind([1.0, 3.0, 2.0])
+
+    value, gradients = value_and_grad(f, wrt=(0, 1))(*args)
+
+    assert value == f(*args)
+    for k in range(2):
+        assert_close(gradients[k], difference(f, args, k), 1e-6, 1e-8)
+
+
+@pytest.mark.parametrize("f", [_average_through_reshape, _average_through_new_axis])
+def test_write_into_array_made_of_possible_number_rejected_by_call(f):
+    x, w = np.array([1.0, -2.0, 4.0]), np.array([1.0, 3.0])
+
+    with pytest.raises(MutationError, match="made of a number|take a copy"):
+        grad(lambda x, w: f(x[x > 0], w))(x, w)
+
+
+def test_write_through_view_of_array_of_unknown_axes_reaches_the_array():
+    x = np.array([1.0, -2.0, 4.0])
+
+    found = grad(lambda x: _inner_through_reshape(x[x > 0]))(x)
+
+    np.testing.assert_array_equal(found, [1.0, 0.0, 1.0])
+
+
+def _inner_through_reshape(x):
+    r = np.inner(np.ones((2, 2)), x)
+    v = r.reshape(-1)
+    v[0] = 0.0
+    return np.sum(r)

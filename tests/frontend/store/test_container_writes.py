@@ -113,6 +113,56 @@ def test_write_into_distinct_row_lists_of_argument() -> None:
         gradient(f, [rows[0]] * 3)
 
 
+class Point:
+    def __init__(self, v):
+        self.v = v
+
+
+def _relaxed(cells, w):
+    for k in range(1, len(cells)):
+        cells[k].v = cells[k].v + w * cells[k - 1].v
+    return cells[-1].v ** 2
+
+
+def _halved_rows(rows, *, w):
+    for k in range(len(rows)):
+        rows[k][0] = rows[k][0] * w
+    return rows[0][0] * rows[1][0] * rows[1][1]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda *args: _relaxed(*args),
+        lambda *args, **options: _relaxed(*args, **options),
+        lambda first, *rest: _relaxed(rest[0], first),
+    ],
+)
+def test_objects_among_variadic_arguments_written(f) -> None:
+    """The check of the arguments read the tuple of them before it was built."""
+    args: Any = ([Point(float(k)) for k in range(1, 4)], 0.5)
+    is_swapped = "first" in f.__code__.co_varnames
+    made = gradient(f, *(args[::-1] if is_swapped else args))
+
+    cells, w = made[::-1] if is_swapped else made
+    value = 3.0 + 0.5 * (2.0 + 0.5 * 1.0)  # the square root of the result
+    assert [cell.v for cell in cells] == pytest.approx([2 * value * c for c in (0.25, 0.5, 1.0)])
+    assert w == pytest.approx(2 * value * (2.0 + 2 * 0.5 * 1.0))
+    assert [cell.v for cell in args[0]] == [1.0, 2.0, 3.0]
+    twice = [args[0][0]] * 2
+    with pytest.raises(errors.MutationError, match="passed to it twice"):
+        gradient(f, *((0.5, twice) if is_swapped else (twice, 0.5)))
+
+
+def test_lists_among_variadic_arguments_written() -> None:
+    rows = [[1.0, 2.0], [3.0, 4.0]]
+
+    found = gradient(lambda *args: _halved_rows(*args, w=0.5), rows)
+
+    assert found == ([[3.0, 0.0], [1.0, 0.75]],)
+    assert rows == [[1.0, 2.0], [3.0, 4.0]]
+
+
 KNOWN = [1.0]
 
 
