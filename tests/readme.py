@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-PAIR = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+PAIR = re.compile(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", re.DOTALL)
 
 
 def output_of(program: str, folder: Path) -> str:
