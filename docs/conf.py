@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ project = "srcad"
 author = "The srcad authors"
 project_copyright = "The srcad authors"
 version = release = re.findall(
-    r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE
+    r'^__version__ = "(.+)"$', (ROOT / "srcad" / "__init__.py").read_text(), re.MULTILINE
 )[0]
 language = "en"
 
@@ -87,6 +88,10 @@ html_theme = "pydata_sphinx_theme"
 html_title = "srcad"
 html_show_sourcelink = False
 html_copy_source = False
+ADDRESSES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["metadata"][
+    "hooks"
+]["custom"]
+html_baseurl = ADDRESSES["site"]
 html_theme_options: dict[str, Any] = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
@@ -94,6 +99,8 @@ html_theme_options: dict[str, Any] = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+if ADDRESSES["repository"]:
+    html_theme_options["github_url"] = ADDRESSES["repository"]
 
 
 # ------------------------------------------------------------------- what pages are read as

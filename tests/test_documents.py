@@ -22,7 +22,7 @@ from srcad import errors, rules, runtime, testing
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PAIR = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+PAIR = re.compile(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", re.DOTALL)
 NEED_NUMBA = {"compiled.md"}
 CASES = [
     pytest.param(document, k, id=f"{document.name}-{k}")

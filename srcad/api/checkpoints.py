@@ -124,8 +124,8 @@ def checkpoint(function: Callable[P, R]) -> Checkpointed[P, R]:
 
     Outside a derivative, a call is a call of the function itself.  In a function that is
     differentiated, a call keeps its arguments (and what the function reads from outside) until
-    the reverse sweep comes back to it, and nothing of what it computes in between: the sweep
-    runs the function once more.  The derivative has the same value, to the last bit.
+    the reverse pass gets to it, and none of the values that it computes in between: the reverse
+    pass runs the function once more.  The derivative has the same value, to the last bit.
 
     Parameters
     ----------
@@ -159,20 +159,25 @@ def checkpoint(function: Callable[P, R]) -> Checkpointed[P, R]:
 def checkpointed_range(*bounds: int, every: int | None = None, levels: int = 1) -> range:
     """Return ``range(*bounds)``; a derivative keeps the state of a loop over it now and then only.
 
-    In a function that is differentiated, the loop is cut into segments.  Kept is what each segment
-    starts from; the reverse sweep runs a segment once more, and undoes it, from the last segment to
-    the first.  So of n iterations about ``2 * sqrt(n)`` states are kept instead of n, and the loop
-    runs twice; on two levels, where segments are cut in turn, ``3 * n**(1 / 3)``, and it runs three
-    times.  The derivative has the same value, to the last bit.
+    In a function that is differentiated, the loop is cut into segments.  The state before each
+    segment is kept; the reverse pass runs a segment once more and reverses it, from the last
+    segment to the first.  So of n iterations about ``2 * sqrt(n)`` states are kept instead of n,
+    and the loop runs twice; on two levels, where segments are cut in turn, ``3 * n**(1 / 3)``, and
+    it runs three times.  The derivative has the same value, to the last bit.
 
     Parameters
     ----------
-    bounds : int
+    *bounds : int
         Those of `range`: stop, or start, stop and perhaps step.
     every : int, optional
-        The trips of the shortest segments; by default all levels have the same number of parts.
+        The iterations of the shortest segments; by default all levels have as many parts.
     levels : int
-        On how many levels the loop is cut.
+        The number of levels on which the loop is cut.
+
+    Returns
+    -------
+    range
+        The range.
 
     Raises
     ------
@@ -182,7 +187,7 @@ def checkpointed_range(*bounds: int, every: int | None = None, levels: int = 1) 
     Notes
     -----
     Griewank and Walther (2000), https://doi.org/10.1145/347837.347846, have the schedules that run
-    the fewest trips again for a number of states; segments of equal length are a little behind
+    the fewest iterations again for a number of states; segments of equal length are a little behind
     them, and make loops that can be read.
 
     Examples

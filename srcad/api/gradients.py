@@ -33,20 +33,21 @@ def grad(
     ----------
     function : callable
         A plain Python function whose result is one real number.
-    wrt : int, str or tuple of these
-        The arguments to differentiate by: positions (negative ones count from the end) or names,
-        also of variables that the function reads from outside.  One of them gives one gradient, a
-        tuple or list gives a tuple.  `argnums` and `argnum` are other spellings of it.
+    wrt, argnums, argnum : int, str or tuple of these
+        The arguments to differentiate with respect to: positions (negative ones count from the
+        end) or names, also of variables that the function reads from outside; the first argument
+        by default.  One of them gives one gradient, a tuple or list gives a tuple.  `argnums` and
+        `argnum` are other spellings of `wrt`; one of the three may be given.
     has_aux : bool
-        Whether `function` returns ``(y, aux)``; then ``(gradient, aux)`` comes back.
+        If True, `function` returns ``(y, aux)``, and the result is ``(gradient, aux)``.
     check_finite : bool
-        Whether an infinity or nan in the value or in a gradient is an error, which names the first
-        line that made it.
+        If True, an infinity or nan in the value or in a gradient is an error, which names the
+        first line that made it.
     backend : {"numpy", "numba", "auto"} or Numba
-        What the generated code runs on: NumPy, loops that Numba compiles, or what takes less time.
+        The generated code runs on NumPy, as loops that Numba compiles, or as the faster of both.
     holomorphic : bool
-        Whether the complex derivative of a complex number is asked for.  Without it the gradient
-        by a complex argument is ``df/dRe + i df/dIm``.
+        If True, the gradient is the complex derivative of a complex result.  Otherwise the gradient
+        with respect to a complex argument is ``df/dRe + i df/dIm``.
 
     Returns
     -------
@@ -100,13 +101,36 @@ def value_and_grad(
 ) -> Gradient[P, tuple[R, Any]]:
     """Return the value together with the gradient, as a function of the same arguments.
 
-    Parameters are those of `grad`.  The result is ``(value, gradient)``, with `has_aux`
-    ``((value, aux), gradient)``.
+    Parameters
+    ----------
+    function : callable
+        A plain Python function whose result is one real number.
+    wrt, argnums, argnum : int, str or tuple of these
+        The arguments to differentiate with respect to, in one of these three spellings: positions
+        (negative ones count from the end) or names, the first argument by default; see `grad`.
+    has_aux : bool
+        If True, `function` returns ``(y, aux)``, and the result is ``((y, aux), gradient)``.
+    check_finite : bool
+        If True, an infinity or nan in the value or in a derivative is an error.
+    backend : {"numpy", "numba", "auto"} or Numba
+        The generated code runs on NumPy, as loops that Numba compiles, or as the faster of both.
+    holomorphic : bool
+        If True, the gradient is the complex derivative of a complex result, as for `grad`.
+
+    Returns
+    -------
+    Gradient
+        A callable that returns ``(value, gradient)``.
 
     Examples
     --------
-    >>> value_and_grad(lambda x: x * x)(3.0)
-    (9.0, 6.0)
+    >>> import numpy as np
+    >>> def loss(w, x, t):
+    ...     return np.mean((x @ w - t) ** 2)
+    >>> w, x, t = np.array([1.0, 2.0]), np.eye(2), np.array([0.0, 1.0])
+    >>> value, gradient = value_and_grad(loss)(w, x, t)
+    >>> float(value), gradient
+    (1.0, array([1., 1.]))
     """
     with short_traceback():
         return derivative(
@@ -135,6 +159,25 @@ def elementwise_grad(
     """Return the gradient of the sum of a function's result.
 
     For a function that acts on each entry by itself this is its derivative at each entry.
+
+    Parameters
+    ----------
+    function : callable
+        A plain Python function whose result is a real number or an array of them.
+    wrt, argnums, argnum : int, str or tuple of these
+        The arguments to differentiate with respect to, in one of these three spellings: positions
+        (negative ones count from the end) or names, the first argument by default; see `grad`.
+    check_finite : bool
+        If True, an infinity or nan in the value or in a derivative is an error.
+    backend : {"numpy", "numba", "auto"} or Numba
+        The generated code runs on NumPy, as loops that Numba compiles, or as the faster of both.
+    holomorphic : bool
+        If True, complex results have a complex derivative with respect to complex arguments.
+
+    Returns
+    -------
+    Gradient
+        A callable; a gradient has the shape and dtype of its argument.
 
     Examples
     --------
@@ -227,12 +270,18 @@ def differentiate(
     ----------
     function : callable
         The function.
-    wrt : int, str or tuple of these
-        What `grad`, `value_and_grad`, `jacobian`, `hessian` and `hvp` differentiate by.
+    wrt, argnums, argnum : int, str or tuple of these
+        The arguments with respect to which `grad`, `value_and_grad`, `jacobian`, `hessian` and
+        `hvp` differentiate, in one of these three spellings; the first argument by default.
     check_finite : bool
-        Whether an infinity or nan in the value or in a derivative is an error, as in `grad`.
+        If True, an infinity or nan in the value or in a derivative is an error.
     backend : {"numpy", "numba", "auto"} or Numba
-        What the generated code runs on: NumPy, loops that Numba compiles, or what takes less time.
+        The generated code runs on NumPy, as loops that Numba compiles, or as the faster of both.
+
+    Returns
+    -------
+    Differentiable
+        The function with its derivatives; a decorator that returns it if options are given only.
 
     Examples
     --------

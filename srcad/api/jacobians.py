@@ -37,23 +37,34 @@ def jacobian(
 
     Parameters
     ----------
-    function, wrt, has_aux, check_finite, backend
-        As for `grad`; the result may be a number, an array, or a structure of such.
+    function : callable
+        A plain Python function; the result is a number, an array, or a structure of such.
+    wrt : int, str or tuple of these
+        The arguments to differentiate with respect to, by position or name, the first by default;
+        see `grad`.
     mode : {"auto", "fwd", "rev"}
-        Forwards, by columns; in reverse, by rows; or what takes fewer in the first such call.
+        Forwards, by columns; in reverse, by rows; or the one that needs fewer in the first call.
+    argnums, argnum : int, str or tuple of these
+        Other spellings of `wrt`.
+    has_aux : bool
+        If True, `function` returns ``(y, aux)``, and the result is ``(jacobian, aux)``.
     sparse : bool
-        Whether a ``scipy.sparse.csr_array`` comes back, of shape ``(y.size, x.size)``: its columns
-        are computed together as far as `sparsity` lets them be told apart.  Needs SciPy.
+        If True, the result is a ``scipy.sparse.csr_array`` of shape ``(y.size, x.size)``, with as
+        few directions as a colouring of the columns of `sparsity` needs.  Needs SciPy.
     holomorphic : bool
-        Whether complex results depend on complex arguments by a complex derivative.
+        If True, complex results have a complex derivative with respect to complex arguments.
     chunk_size : int, optional
-        How many directions are taken together, for less memory; all of them without it.
+        The number of directions in one chunk, for less memory; without it one chunk has all.
+    check_finite : bool
+        If True, an infinity or nan in the value or in a derivative is an error.
+    backend : {"numpy", "numba", "auto"} or Numba
+        The generated code runs on NumPy, as loops that Numba compiles, or as the faster of both.
 
     Returns
     -------
     Gradient
         A callable.  For an array `y` and an argument `x` it returns an array of shape
-        ``y.shape + x.shape`` with the dtype of the gradient by `x`, complex where `y` is.  Those of
+        ``y.shape + x.shape`` with the dtype of the gradient, complex where `y` is.  Those of
         structures stand in the structure of `y`, and inside that in the structure of `x`.
 
     Raises
@@ -102,9 +113,32 @@ def jacfwd(
     check_finite: bool = False,
     backend: Backend = "numpy",
 ) -> Gradient[P, Any]:
-    """Return the Jacobian of a function, computed forwards, all columns in one sweep.
+    """Return the Jacobian of a function, computed forwards, all columns in one pass.
 
-    Parameters are those of `jacobian`.  It is the way for more results than arguments.
+    This mode suits functions with more entries in the result than in the arguments.
+
+    Parameters
+    ----------
+    function : callable
+        A plain Python function; the result is a number, an array, or a structure of such.
+    wrt, argnums, argnum : int, str or tuple of these
+        The arguments to differentiate with respect to, in one of these three spellings: positions
+        (negative ones count from the end) or names, the first argument by default; see `grad`.
+    has_aux : bool
+        If True, `function` returns ``(y, aux)``, and the result is ``(jacobian, aux)``.
+    holomorphic : bool
+        If True, complex results have a complex derivative with respect to complex arguments.
+    chunk_size : int, optional
+        The number of directions in one chunk, for less memory; without it one chunk has all.
+    check_finite : bool
+        If True, an infinity or nan in the value or in a derivative is an error.
+    backend : {"numpy", "numba", "auto"} or Numba
+        The generated code runs on NumPy, as loops that Numba compiles, or as the faster of both.
+
+    Returns
+    -------
+    Gradient
+        A callable; for `y` and `x` it returns an array of shape ``y.shape + x.shape``.
 
     Examples
     --------
@@ -140,9 +174,32 @@ def jacrev(
     check_finite: bool = False,
     backend: Backend = "numpy",
 ) -> Gradient[P, Any]:
-    """Return the Jacobian of a function, computed in reverse, all rows in one sweep.
+    """Return the Jacobian of a function, computed in reverse, all rows in one pass.
 
-    Parameters are those of `jacobian`.  It is the way for more arguments than results.
+    This mode suits functions with more entries in the arguments than in the result.
+
+    Parameters
+    ----------
+    function : callable
+        A plain Python function; the result is a number, an array, or a structure of such.
+    wrt, argnums, argnum : int, str or tuple of these
+        The arguments to differentiate with respect to, in one of these three spellings: positions
+        (negative ones count from the end) or names, the first argument by default; see `grad`.
+    has_aux : bool
+        If True, `function` returns ``(y, aux)``, and the result is ``(jacobian, aux)``.
+    holomorphic : bool
+        If True, complex results have a complex derivative with respect to complex arguments.
+    chunk_size : int, optional
+        The number of directions in one chunk, for less memory; without it one chunk has all.
+    check_finite : bool
+        If True, an infinity or nan in the value or in a derivative is an error.
+    backend : {"numpy", "numba", "auto"} or Numba
+        The generated code runs on NumPy, as loops that Numba compiles, or as the faster of both.
+
+    Returns
+    -------
+    Gradient
+        A callable; for `y` and `x` it returns an array of shape ``y.shape + x.shape``.
 
     Examples
     --------
@@ -180,16 +237,36 @@ def hessian(
 ) -> Gradient[P, Any]:
     """Return the matrix of second derivatives of a scalar function.
 
-    Parameters are those of `jacobian`.  It is the Jacobian of the gradient, forwards over reverse.
-    With ``sparse=True`` a ``scipy.sparse.csr_array`` of shape ``(x.size, x.size)`` comes back, as
-    from a sparse `jacobian`.
+    It is the Jacobian of the gradient, forwards over reverse.
+
+    Parameters
+    ----------
+    function : callable
+        A plain Python function whose result is one real number.
+    wrt, argnums, argnum : int, str or tuple of these
+        The arguments to differentiate with respect to, in one of these three spellings: positions
+        (negative ones count from the end) or names, the first argument by default; see `grad`.
+    has_aux : bool
+        If True, `function` returns ``(y, aux)``, and the result is ``(hessian, aux)``.
+    sparse : bool
+        If True, the result is a ``scipy.sparse.csr_array`` of shape ``(x.size, x.size)``, as of a
+        sparse `jacobian`.
+    holomorphic : bool
+        If True, complex results have a complex derivative with respect to complex arguments.
+    chunk_size : int, optional
+        The number of directions in one chunk, for less memory; without it one chunk has all.
+    check_finite : bool
+        If True, an infinity or nan in the value or in a derivative is an error.
+    backend : {"numpy", "numba", "auto"} or Numba
+        The generated code runs on NumPy, as loops that Numba compiles, or as the faster of both.
 
     Returns
     -------
     Gradient
         A callable.  For an argument `x` it returns an array of shape ``x.shape + x.shape`` in the
-        dtype of the gradient.  For a tuple of arguments a tuple of tuples comes back: the block in
-        row `i` and column `j` is the derivative by the `i`-th of the gradient by the `j`-th.
+        dtype of the gradient.  For a tuple of arguments it returns a tuple of tuples: the block in
+        row `i` and column `j` is the derivative with respect to the `i`-th argument of the gradient
+        with respect to the `j`-th.
 
     Raises
     ------
@@ -244,7 +321,17 @@ def sparsity(
     What the derivative computes is followed with sets of inputs in the place of numbers.  Both arms
     of a conditional count, loops run as they do for these arguments, and what cannot be followed
     depends on all that goes in: there may be too many entries, and none is missing for these
-    arguments.  Parameters are those of `jacobian`.
+    arguments.
+
+    Parameters
+    ----------
+    function : callable
+        A plain Python function; the result is a number, an array, or a structure of such.
+    wrt, argnums, argnum : int, str or tuple of these
+        The arguments to differentiate with respect to, in one of these three spellings: positions
+        (negative ones count from the end) or names, the first argument by default; see `grad`.
+    backend : {"numpy", "numba", "auto"} or Numba
+        The generated code runs on NumPy, as loops that Numba compiles, or as the faster of both.
 
     Returns
     -------
@@ -291,15 +378,16 @@ def hvp(
     ----------
     function : callable
         A plain Python function whose result is one real number.
-    wrt : int, str or tuple of these
-        The arguments to differentiate by, as for `grad`.
+    wrt, argnums, argnum : int, str or tuple of these
+        The arguments to differentiate with respect to, in one of these three spellings: positions
+        (negative ones count from the end) or names, the first argument by default; see `grad`.
     has_aux : bool
-        Whether `function` returns ``(y, aux)``; then ``(product, aux)`` comes back.
+        If True, `function` returns ``(y, aux)``, and the result is ``(product, aux)``.
     check_finite : bool
-        Whether an infinity or nan in the value or in a derivative is an error, which names the
+        If True, an infinity or nan in the value or in a derivative is an error, which names the
         first line that made it.
     backend : {"numpy", "numba", "auto"} or Numba
-        What the generated code runs on: NumPy, loops that Numba compiles, or what takes less time.
+        The generated code runs on NumPy, as loops that Numba compiles, or as the faster of both.
 
     Returns
     -------

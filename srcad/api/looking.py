@@ -22,10 +22,12 @@ def inspect(function: Callable[..., Any], /, *args: Any, wrt: Wrt = 0, **kwargs:
     ----------
     function : callable
         The function.
-    *args, **kwargs
+    *args : object
         Arguments of the pattern of interest; without any, the generic form is shown.
     wrt : int, str or tuple of these
-        The arguments to differentiate by.
+        The arguments to differentiate with respect to.
+    **kwargs : object
+        Arguments by keyword.
 
     Returns
     -------
@@ -57,17 +59,19 @@ def trace_table(
     ----------
     function : callable
         A function whose result is one real number.
-    *args, **kwargs
-        Its arguments; those given by keyword are constants.
+    *args : object
+        Its arguments.
     wrt : int, str or tuple of these, optional
-        The arguments to differentiate by; without it all positional ones.
+        The arguments to differentiate with respect to; without it all positional ones.
+    **kwargs : object
+        Its arguments by keyword, which are constants.
 
     Returns
     -------
     TraceTable
         A sequence of rows: first the arguments, then every value in the order in which it was
         made, each with `name`, `value`, `gradient`, `op`, `operands` and `line`.  In a loop there
-        is a row for each trip; ``table["h"]`` is the last row of a name.
+        is a row for each iteration; ``table["h"]`` is the last row of a name.
 
     Notes
     -----

@@ -218,6 +218,16 @@ def _is_in_own_loop(made: ast.FunctionDef, node: ast.AST) -> bool:
 def stop_gradient(x: T) -> T:
     """Return `x` itself; no derivative flows through it.
 
+    Parameters
+    ----------
+    x : object
+        A number, array or structure of these.
+
+    Returns
+    -------
+    object
+        `x`, which a derivative takes as a constant.
+
     Examples
     --------
     >>> from srcad import grad
@@ -238,7 +248,7 @@ def hook(x: T, fn: Callable[[Any], Any]) -> T:
         ``fn(x_bar)`` is called once in each derivative that passes `x`, with the whole cotangent
         of what `hook` returns: a copy, in the structure, shape and dtype of `x`.  What it returns
         takes its place; None leaves it as it is, also as one part of a structure.  In a loop it is
-        called once per trip, the last trip first.  It runs as it stands: print, record, clip.
+        called once per iteration, the last one first.  It runs as it stands: print, record, clip.
 
     Returns
     -------
@@ -316,7 +326,7 @@ def _leave(frame: FrameType, event: str, argument: Any) -> Any:
 def cotangent(x: T) -> Cotangent[T]:
     """Say what is done to the cotangent of a variable: ``with cotangent(x) as x_bar: ...``.
 
-    The body runs in the reverse sweep of a derivative, when the cotangent of `x` at this place is
+    The body runs in the reverse pass of a derivative, when the cotangent of `x` at this place is
     complete: all that is made of `x` from here on has been gone through.  It may look at it, write
     into it (``x_bar[:] = ...``), or put another in its place (``x_bar = ...``); what `x_bar` is at
     the end goes on.  The body never runs in the original call, in `jvp`, or where no derivative

@@ -59,16 +59,18 @@ def pullback(  # type: ignore[misc]
     ----------
     function : callable
         A function with any numbers, arrays or structures of such as its result.
-    *args, **kwargs
-        Its arguments; those given by keyword are constants.
+    *args : object
+        Its arguments.
     has_aux : bool
-        Whether `function` returns ``(y, aux)``; then ``(y, back, aux)`` comes back, with `aux` as
-        the function made it.
+        If True, `function` returns ``(y, aux)``, and the result is ``(y, back, aux)``, with `aux`
+        as the function made it.
     wrt : int, str or tuple of these, optional
-        The arguments to differentiate by; without it all positional ones.
+        The arguments to differentiate with respect to; without it all positional ones.
     check_finite : bool
-        Whether an infinity or nan in the value, or in what `back` returns, is an error, which
-        names the first line that made it.
+        If True, an infinity or nan in the value, or in the cotangents that `back` returns, is an
+        error, which names the first line that made it.
+    **kwargs : object
+        Its arguments by keyword, which are constants.
 
     Returns
     -------
@@ -153,10 +155,10 @@ def jvp(
     tangents : tuple or list
         One direction for each, in its structure and shape; None for a constant.
     has_aux : bool
-        Whether `function` returns ``(y, aux)``; then ``(y, y_dot, aux)`` comes back, with `aux` as
-        the function made it.
+        If True, `function` returns ``(y, aux)``, and the result is ``(y, y_dot, aux)``, with `aux`
+        as the function made it.
     check_finite : bool
-        Whether an infinity or nan in the value or its tangent is an error, which names the first
+        If True, an infinity or nan in the value or its tangent is an error, which names the first
         line that made it.
 
     Returns

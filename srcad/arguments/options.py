@@ -23,16 +23,16 @@ class Numba:
     Parameters
     ----------
     strict : bool
-        Whether it is an error if a function is not covered.  Without it the NumPy code of the whole
+        If True, a function that is not covered is an error.  Otherwise the NumPy code of the whole
         function runs, and a `BackendWarning` says so.
     wait : bool
-        Whether the first call waits until Numba has compiled.  Without it the NumPy code runs
+        If True, the first call waits until Numba has compiled.  Otherwise the NumPy code runs
         until a thread in the background has compiled.
     cache : str or path, optional
         The folder in which compiled code is kept for other processes.  Without it that is the
         folder that the environment variable ``SRCAD_CACHE_DIR`` names, if it is set.
     parallel : bool
-        Whether loops over 100,000 entries or more run on several cores, if their iterations are
+        If True, loops over 100,000 entries or more run on several cores, if their iterations are
         independent.
 
     Raises

@@ -36,9 +36,9 @@ class SavedValue(str):
     bytes : int or None
         Its size; None where that is known at the call only.
     per_iteration : int or None
-        What a trip of the loop adds, for what a loop saves.
+        The bytes that an iteration adds, if a loop saves the value.
     is_argument : bool
-        Whether it is an argument, or something else that the function did not make: it is held,
+        True if it is an argument, or something else that the function did not make: it is held,
         and takes no memory of its own.
     where : Location or None
         Where it is made; `line` is part of that.
@@ -80,7 +80,7 @@ class Saved(tuple[SavedValue, ...]):
     bytes : int
         The sizes of those that are known and are no arguments, together.
     per_iteration : int
-        What each trip of the loops adds to that, as far as it is known.
+        The bytes that each iteration of the loops adds to that, as far as known.
     """
 
     __slots__ = ()

@@ -47,7 +47,7 @@ class Row:
         Its operands, ``(name, value)``.
     trip : int
         How many times the operation had run when it made the value, this time included: in a loop
-        the number of the trip, unless a branch has left some out.
+        the number of the iteration, unless a branch has left some out.
     where : Location or None
         Its place; `line` and `file` are parts of that.
     ssa : str

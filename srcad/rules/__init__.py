@@ -81,6 +81,16 @@ add_file("scipy.stats")
 def rule_for(target: Any) -> Rule:
     """Return the row of a function.
 
+    Parameters
+    ----------
+    target : callable
+        The function.
+
+    Returns
+    -------
+    Rule
+        Its row.
+
     Raises
     ------
     RuleError

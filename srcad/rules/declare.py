@@ -63,21 +63,23 @@ def derivative(
     ----------
     *targets : callable
         The functions that the rule is for.
-    safe : float, optional
-        A number that keeps all partials finite when it is put for every operand and for the
-        result.  It is used where a mask has cut the cotangent.
     active : tuple of str, optional
         The parameters that the rule returns a partial for; by default those without a default.
     twin : callable, optional
         A function of Python numbers with the same formula, in which ``np`` then means the twins:
         that of `np.cos` is `math.cos`.
-    samples, kinks
-        Arguments to try, and the agreed derivatives at special points, for tests and docs: see
-        `srcad.rules.row`.
-    memory
-        What a call does with memory; of rows that come with srcad new arrays, unless they tell.
     override : bool
-        Whether the rule may replace one that came with srcad.
+        If True, the rule may replace one that came with srcad.
+    **columns : object
+        Columns of `Rule`, as `safe`, a number that keeps all partials finite when it is put for
+        every operand and for the result (it is used where a mask has cut the cotangent); `samples`
+        and `kinks`, arguments to try and the derivatives at special points, for tests; and
+        `memory`, the effect of a call on memory.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the rule unchanged.
 
     Raises
     ------
@@ -107,10 +109,37 @@ def linear(
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the transpose of functions that are linear: ``f(y_bar, *params)``.
 
-    Parameters are those of `derivative`, and `takes_lists`: whether a list is an argument as it
-    stands, of several arrays or of no more than a shape; `lists`: the parameters that take several
-    arrays as a list, if all other lists are made arrays first; and `result`: how many results there
-    are, see `srcad.rules.row.Result`.  Forward mode is the function itself.
+    Forward mode is the function itself.
+
+    Parameters
+    ----------
+    *targets : callable
+        The functions that the rule is for.
+    active : tuple of str, optional
+        The parameters that the rule returns an entry for; by default those without a default.
+    override : bool
+        If True, the rule may replace one that came with srcad.
+    **columns : object
+        Columns of `Rule`, as `takes_lists`, True if a list is an argument as it stands; `lists`,
+        the parameters that take several arrays as a list, if all other lists are made arrays first;
+        and `result`, the number of results.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the rule unchanged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from srcad import rules
+    >>> def mirrored(x):
+    ...     return x[::-1]
+    >>> @rules.linear(mirrored)
+    ... def _(y_bar, x):
+    ...     return y_bar[::-1]
+    >>> rules.rule_for(mirrored).kind
+    'linear'
     """
     with short_traceback():
         return _decorator("linear", targets, active, override, columns)
@@ -124,8 +153,23 @@ def bilinear(
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of products, linear in each argument: ``f(y_bar, *params)``.
 
-    Parameters are those of `linear`.  Forward mode is the sum of the products in which one
-    argument is replaced by its tangent.
+    Forward mode is the sum of the products in which one argument is replaced by its tangent.
+
+    Parameters
+    ----------
+    *targets : callable
+        The functions that the rule is for.
+    active : tuple of str, optional
+        The parameters that the rule returns an entry for; by default those without a default.
+    override : bool
+        If True, the rule may replace one that came with srcad.
+    **columns : object
+        Columns of `Rule`, as for `linear`.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the rule unchanged.
 
     Examples
     --------
@@ -150,10 +194,24 @@ def adjoint(
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of any function: ``f(y_bar, y, *params)``, where ``y`` is the result.
 
-    Parameters are those of `linear`, and `steps`: whether it is constant between jumps of real
-    numbers, so that only complex ones have a derivative; and `primal`: a function that is called in
-    the place of the target where a derivative is wanted.  It returns ``(y, saved)``, and the rule
-    then reads ``f(y_bar, y, saved, *params)``.
+    Parameters
+    ----------
+    *targets : callable
+        The functions that the rule is for.
+    active : tuple of str, optional
+        The parameters that the rule returns an entry for; by default those without a default.
+    override : bool
+        If True, the rule may replace one that came with srcad.
+    **columns : object
+        Columns of `Rule`, as for `linear`; `steps`, True if the function is constant between jumps
+        of real numbers, so that only complex ones have a derivative; and `primal`, a function that
+        is called instead of the target if a derivative is needed.  It returns ``(y, saved)``, and
+        the rule then reads ``f(y_bar, y, saved, *params)``.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the rule unchanged.
 
     Examples
     --------
@@ -177,6 +235,36 @@ def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
     """Add the forward-mode formula, ``f(*dots, y, *params)``, to the row of `target`.
 
     ``dots`` are the tangents of the active parameters, in order.
+
+    Parameters
+    ----------
+    target : callable
+        A function with a rule.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the formula unchanged.
+
+    Raises
+    ------
+    RuleError
+        If the function has no rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from srcad import jvp, rules
+    >>> def norm(x):
+    ...     return np.sqrt(np.sum(x**2))
+    >>> @rules.adjoint(norm)
+    ... def norm_rule(y_bar, y, x):
+    ...     return y_bar * x / y
+    >>> @rules.tangent(norm)
+    ... def norm_tangent(x_dot, y, x):
+    ...     return np.sum(x * x_dot) / y
+    >>> jvp(norm, (np.array([3.0, 4.0]),), (np.array([1.0, 0.0]),))
+    (np.float64(5.0), np.float64(0.6))
     """
     with short_traceback():
         _refuse_target(target)
@@ -200,9 +288,30 @@ def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
 
 
 def nondifferentiable(*targets: Any, override: bool = False, **columns: Unpack[Columns]) -> Any:
-    """Declare that no derivative passes through `targets`; the columns are those of `Rule`.
+    """Declare that no derivative passes through functions.
 
-    Returns the target if there is one, so that it may be used as a decorator.
+    Parameters
+    ----------
+    *targets : callable
+        The functions.
+    override : bool
+        If True, the declaration may replace a rule that came with srcad.
+    **columns : object
+        Columns of `Rule`.
+
+    Returns
+    -------
+    callable or None
+        The target if there is one, so that this may be used as a decorator.
+
+    Examples
+    --------
+    >>> from srcad import grad, rules
+    >>> @rules.nondifferentiable
+    ... def bucket(x):
+    ...     return round(x)
+    >>> grad(lambda x: bucket(x) * x)(2.2)
+    2.0
     """
     with short_traceback():
         frame = sys._getframe(1)

@@ -52,7 +52,24 @@ _needing: dict[Any, str] = {}  # functions of other libraries whose rules are in
 
 
 def lookup(target: Any) -> Rule | None:
-    """The row of a callable, or None."""
+    """Return the row of a callable, or None.
+
+    Parameters
+    ----------
+    target : callable
+        A function.
+
+    Returns
+    -------
+    Rule or None
+        Its row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lookup(np.sin).kind, lookup(open)
+    ('derivative', None)
+    """
     try:
         found = _table.get(target)
     except TypeError:
@@ -162,12 +179,35 @@ def memory_of(target: Any) -> Memory:
 
 
 def version() -> int:
-    """A number that grows with each registration."""
+    """Return a number that grows with each registration.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Examples
+    --------
+    >>> version() >= 0
+    True
+    """
     return _version
 
 
 def rows() -> tuple[Rule, ...]:
-    """Every row, in the order of registration."""
+    """Return every row, in the order of registration.
+
+    Returns
+    -------
+    tuple of Rule
+        The rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.sin in {row.target for row in rows()}
+    True
+    """
     _read_files()
     return tuple(_table.values())
 
@@ -301,13 +341,50 @@ def static(function: Helper) -> Helper:
     """Mark a helper that computes only with what is known before the call: axes, ranks, strings.
 
     The compiler may call it at once when its arguments are known.
+
+    Parameters
+    ----------
+    function : callable
+        The helper.
+
+    Returns
+    -------
+    callable
+        The helper itself.
+
+    Examples
+    --------
+    >>> @static
+    ... def last_axis(ndim):
+    ...     return ndim - 1
+    >>> last_axis(3)
+    2
     """
     _static.add(function)
     return function
 
 
 def is_static(function: Any) -> bool:
-    """Return True if `function` was marked by `static`."""
+    """Return True if a function is marked by the decorator `static`.
+
+    Parameters
+    ----------
+    function : object
+        A function, or any other object.
+
+    Returns
+    -------
+    bool
+        The answer.
+
+    Examples
+    --------
+    >>> @static
+    ... def last_axis(ndim):
+    ...     return ndim - 1
+    >>> is_static(last_axis), is_static(len)
+    (True, False)
+    """
     return isinstance(function, types.FunctionType) and function in _static
 
 

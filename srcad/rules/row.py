@@ -171,6 +171,11 @@ class NoPartial:
     ----------
     reason : str
         One clause that completes "cannot be differentiated: ...", for the error message.
+
+    Examples
+    --------
+    >>> NoPartial("the order of the entries is not known")
+    NoPartial('the order of the entries is not known')
     """
 
     __slots__ = ("reason",)
@@ -253,7 +258,7 @@ class Columns(TypedDict, total=False):
 class Rule:
     """One row of the table.
 
-    Attributes
+    Parameters
     ----------
     target : callable
         What the row is about.
@@ -270,20 +275,20 @@ class Rule:
     active : tuple of str
         The parameters that the rule returns an entry for, in the order of the entries.
     wants_result : bool
-        Whether the rule reads the result, ``y``.
+        True if the rule reads the result, ``y``.
     safe : float or None
         Put for every operand and for the result, it keeps all partials finite.
-    samples, kinks
+    samples, kinks : object
         Arguments to try, and the agreed derivatives at special points; only tests and docs read
         them.  Without any samples, ``()``, a row has tests of its own.
-    memory
+    memory : str
         What a call does with memory; see above.
     order : str
         How the result lies in memory; see above; empty if it is not known.
     cost : str
         What it costs to compute the result again; see above; empty if it is worth memory.
     takes_lists : bool
-        Whether a list is an argument as it stands: one of several arrays, or one of which the rule
+        True if a list is an argument as it stands: one of several arrays, or one of which the rule
         asks for nothing but the shape.  Others are made arrays first.
     lists : tuple of str
         The parameters that take several arrays as a list or tuple.  Lists among the items are made
@@ -336,7 +341,7 @@ class Rule:
     iterates, iterated : str, tuple of int
         How the function goes through arguments, see above; and the slice of the positional ones.
     steps : bool
-        Whether it is constant between jumps of real numbers, and a derivative flows through it for
+        True if it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
     primal : callable or None
         What computes the target where a derivative is wanted: it returns ``(y, saved)``.
@@ -346,9 +351,17 @@ class Rule:
         The declared results.  None means one result for rows that come with srcad, and an unknown
         number for rules of users.
     shipped : bool
-        Whether the row came with srcad.
+        True if the row came with srcad.
     file, line : str, int
         Where the rule stands.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from srcad import rules
+    >>> row = rules.rule_for(np.tanh)
+    >>> row.parameters, row.partials
+    (('x',), ('1 - y ** 2',))
     """
 
     target: Any
