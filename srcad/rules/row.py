@@ -259,6 +259,9 @@ class Rule:
         ``derivative``, ``linear``, ``bilinear``, ``adjoint`` or ``nondifferentiable``.
     function, tangent : callable or None
         The formula, and the forward-mode formula where one was given.
+    batch : callable, mapping or None
+        What computes the results of several calls at once, see `srcad.rules.declare.batched`; of a
+        product by the operands that have one more axis.
     parameters : tuple of str
         The target's positional parameters as the rule names them; ``*rest`` is the last if there.
     keywords : tuple of str
@@ -351,6 +354,7 @@ class Rule:
     kind: Kind
     function: Callable[..., Any] | None = None
     tangent: Callable[..., Any] | None = None
+    batch: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None
     parameters: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     required: int = 0
