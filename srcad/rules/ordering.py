@@ -3,7 +3,7 @@
 import numpy as np
 
 from srcad.rules.conjugates import ORDER, REAL_ONLY, conj, may_be_complex
-from srcad.rules.declare import adjoint, nondifferentiable, tangent
+from srcad.rules.declare import adjoint, facts, nondifferentiable, tangent
 from srcad.rules.row import NoPartial, Result
 from srcad.rules.shape import flattened, unflattened
 from srcad.rules.writes import add_at_repeated, updated
@@ -99,6 +99,15 @@ def unique(
     first = np.unique(ar, return_index=True, equal_nan=equal_nan)[1]
     bar = add_at_repeated(np.zeros_like(np.ravel(ar)), first, g)
     return np.reshape(bar, np.shape(ar))
+
+
+facts(np.unique_all, memory="shared", result=Result(4, any_lengths=True))
+facts(np.unique_counts, np.unique_inverse, memory="shared", result=Result(2, any_lengths=True))
+facts(np.unique_values, memory="shared", result=Result(any_lengths=True))
+facts(np.union1d, np.setdiff1d, np.setxor1d, memory="shared", result=Result(any_lengths=True))
+facts(np.intersect1d, memory="shared",
+      result=Result(lambda return_indices=False: 3 if return_indices else 1, any_lengths=True),
+)  # fmt: skip
 
 
 @adjoint(

@@ -73,8 +73,8 @@ def _may_be_in_file(target: Any) -> bool:
 
 def declared_result(target: Any) -> Result:
     """Return the declared results of a callable; without a declaration, one of unknown dtype."""
-    rule = lookup(target)
-    return _ONE_RESULT if rule is None or rule.result is None else rule.result
+    declared = row_of(target).result
+    return _ONE_RESULT if declared is None else declared
 
 
 def index_of_field(name: str, length: int) -> int | None:
@@ -270,9 +270,10 @@ def add(rule: Rule, override: bool) -> None:
             second=known.place,
             help="pass override=True to replace it",
         )
-    if known is not None and not (rule.shipped and known.shipped):
-        kept: dict[str, Any] = {name: getattr(known, name) for name in _OF_FUNCTION}
-        rule = replace(rule, **kept)
+    about = known or _facts.get(rule.target)
+    if about is not None and not (rule.shipped and about.shipped):
+        kept: dict[str, Any] = {name: getattr(about, name) for name in _OF_FUNCTION}
+        rule = replace(rule, **kept, result=rule.result or about.result)
     with _lock:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1

@@ -120,6 +120,8 @@ class Result:
         operands decide.
     any_lengths : bool
         Whether lengths depend on the contents of the operands, or are no sums of their lengths.
+    squeezed : bool
+        Whether the result has no axes for those of length 1.
     parts : str
         The parameter with the number of results if an array is cut in parts, or with the places
         between them.
@@ -137,6 +139,7 @@ class Result:
     static: tuple[str, ...] = ()
     dtype: Literal["", "complex", "double", "real or complex"] = ""
     any_lengths: bool = False
+    squeezed: bool = False
     parts: str = ""
     fields: tuple[str, ...] = ()
 

@@ -468,6 +468,15 @@ def test_functions_that_cut_an_array_in_parts_say_so(f):
     assert bool(name) == shares
 
 
+SQUEEZED = [np.squeeze, np.cov, np.corrcoef]
+
+
+@pytest.mark.parametrize("f", SQUEEZED, ids=by_name)
+def test_results_have_no_axes_for_lengths_of_one_where_a_row_says_so(f):
+    assert row_of(f).result.squeezed
+    assert np.ndim(f(np.array([[1.0, 2.0, 4.0]]))) < np.ndim(f(np.array([[1.0, 2.0], [4.0, 3.0]])))
+
+
 # ------------------------------------------------------------------------ methods of ufuncs
 METHODS = [
     (row.target, name, function)
