@@ -103,3 +103,11 @@ def cross_of_axes(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue |
         return apply(state, Constant(cross), args[:5], kwargs)
     kwargs = {name: box for name, box in kwargs.items() if not name.startswith("axis")}
     return apply(state, Constant(np.cross), args[:2], {**kwargs, "axis": axis})
+
+
+@written_for("numpy", "unstack")
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """Return views of the parts of an array along an axis, one for each index."""
+    if x.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    return tuple(x if axis == 0 else np.moveaxis(x, axis, 0))
