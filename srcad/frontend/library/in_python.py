@@ -148,3 +148,12 @@ def _span(places: Any, length: int, in_front: bool, at_the_end: bool) -> slice:
     start = int(np.min(places)) if in_front and count > 0 else 0
     stop = int(np.max(places)) + 1 if at_the_end and count > 0 else length
     return slice(start, 0 if (in_front or at_the_end) and count == 0 else stop)
+
+
+@written_for("numpy", "asarray_chkfinite")
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """Return an array for anything like one, which is its argument if that is an array."""
+    array = np.asarray(a) if dtype is None and order is None else np.asarray(a, dtype, order)
+    if np.issubdtype(array.dtype, np.inexact) and not np.all(np.isfinite(array)):
+        raise ValueError("array must not contain infs or NaNs")
+    return array

@@ -138,3 +138,37 @@ def test_trim_zeros_fails_as_without_a_derivative(options):
     with pytest.raises(ValueError) as found:  # noqa: PT011
         srcad.grad(f)(M)
     assert str(found.value).startswith(str(expected.value))
+
+
+# ------------------------------------------------------------------------ asarray_chkfinite
+def checked(x):
+    return np.sum(np.asarray_chkfinite(x**2) * WEIGHTS)
+
+
+def checked_items(x):
+    return np.sum(np.asarray_chkfinite([x[0, 0], x[0, 1] * 2], float) ** 2)
+
+
+def checked_and_written(x):
+    y = x**2
+    z = np.asarray_chkfinite(y)
+    z[0] = x[1]
+    return np.sum(y * WEIGHTS)
+
+
+@pytest.mark.parametrize("f", [checked, checked_items, checked_and_written])
+def test_asarray_chkfinite_gives_its_argument(f):
+    assert srcad.value_and_grad(f)(M)[0] == f(M)
+    check_grads(f, (M,))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_asarray_chkfinite_fails_where_its_result_is_not_used(number):
+    def f(x):
+        np.asarray_chkfinite(x * x)
+        return np.sum(x)
+
+    with pytest.raises(ValueError, match="must not contain infs or NaNs"):
+        srcad.grad(f)(np.array([1.0, number]))
+    with pytest.raises(ValueError, match="must not contain infs or NaNs"):
+        srcad.jvp(f, (np.array([1.0, number]),), (np.ones(2),))
