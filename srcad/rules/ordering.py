@@ -101,9 +101,21 @@ def unique(
     return np.reshape(bar, np.shape(ar))
 
 
+@adjoint(np.unique_values, result=Result(any_lengths=True), samples=lambda f, v, m: [f(v), f(m)])
+def unique_values(y_bar, y, x):
+    """The first of equal entries has the cotangent; the values come in any order."""
+    return REAL_ONLY if may_be_complex(x) else at_first(y_bar[np.argsort(y)], x)
+
+
+def at_first(values_bar, x):
+    """Cotangents of distinct values in ascending order, in the places of the first of equals."""
+    first = np.unique(x, return_index=True, equal_nan=False)[1]
+    bar = add_at_repeated(np.zeros_like(np.ravel(x)), first, values_bar)
+    return np.reshape(bar, np.shape(x))
+
+
 facts(np.unique_all, memory="shared", result=Result(4, any_lengths=True))
 facts(np.unique_counts, np.unique_inverse, memory="shared", result=Result(2, any_lengths=True))
-facts(np.unique_values, memory="shared", result=Result(any_lengths=True))
 facts(np.union1d, np.setdiff1d, np.setxor1d, memory="shared", result=Result(any_lengths=True))
 facts(np.intersect1d, memory="shared",
       result=Result(lambda return_indices=False: 3 if return_indices else 1, any_lengths=True),
