@@ -40,3 +40,18 @@ def test_jacobian_of_unique_values_has_no_loop(mode):
 
     np.testing.assert_allclose(made(X[:2]), [[1.4, 0], [0, -2.2]])
     assert "for " not in made.source
+
+
+def counted(x):
+    found = np.unique_all(doubled(x))
+    return np.sum(found.values**2 * found.counts)
+
+
+def put_back(x):
+    values, first, places, _ = np.unique_all(doubled(x))
+    return np.sum(values[places] ** 2 * np.arange(7.0)) + np.sum(x[first])
+
+
+@pytest.mark.parametrize("f", [counted, put_back])
+def test_unique_all_has_the_derivative_of_entries(f):
+    check_grads(f, (X,), order=2)
