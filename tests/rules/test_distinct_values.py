@@ -55,3 +55,18 @@ def put_back(x):
 @pytest.mark.parametrize("f", [counted, put_back])
 def test_unique_all_has_the_derivative_of_entries(f):
     check_grads(f, (X,), order=2)
+
+
+def with_counts(x):
+    values, counts = np.unique_counts(doubled(x))
+    return np.sum(values**3 * counts)
+
+
+def by_name(x):
+    found = np.unique_counts(np.reshape(doubled(x)[:6], (2, 3)))
+    return np.sum(found.values**3 * found.counts)
+
+
+@pytest.mark.parametrize("f", [with_counts, by_name])
+def test_unique_counts_has_the_derivative_of_entries(f):
+    check_grads(f, (X,), order=2)
