@@ -124,6 +124,14 @@ def unique_counts(y_bar, y, x):
     return REAL_ONLY if may_be_complex(x) else at_first(y_bar[0], x)
 
 
+@adjoint(
+    np.unique_inverse, result=Result(2, any_lengths=True, fields=("values", "inverse_indices")),
+    samples=lambda f, v, m: [f(v), f(m)],
+)  # fmt: skip
+def unique_inverse(y_bar, y, x):
+    return REAL_ONLY if may_be_complex(x) else at_first(y_bar[0], x)
+
+
 def at_first(values_bar, x):
     """Cotangents of distinct values in ascending order, in the places of the first of equals."""
     first = np.unique(x, return_index=True, equal_nan=False)[1]
@@ -131,7 +139,6 @@ def at_first(values_bar, x):
     return np.reshape(bar, np.shape(x))
 
 
-facts(np.unique_inverse, memory="shared", result=Result(2, any_lengths=True))
 facts(np.union1d, np.setdiff1d, np.setxor1d, memory="shared", result=Result(any_lengths=True))
 facts(np.intersect1d, memory="shared",
       result=Result(lambda return_indices=False: 3 if return_indices else 1, any_lengths=True),

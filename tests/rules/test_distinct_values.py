@@ -70,3 +70,18 @@ def by_name(x):
 @pytest.mark.parametrize("f", [with_counts, by_name])
 def test_unique_counts_has_the_derivative_of_entries(f):
     check_grads(f, (X,), order=2)
+
+
+def built_again(x):
+    found = np.unique_inverse(doubled(x))
+    return np.sum(found.values[found.inverse_indices] ** 2 * np.arange(7.0))
+
+
+def built_again_as_matrix(x):
+    values, places = np.unique_inverse(np.reshape(x, (2, 2)))
+    return np.sum(values[places] ** 2 * np.array([[1.0, 2.0], [3.0, 4.0]]))
+
+
+@pytest.mark.parametrize("f", [built_again, built_again_as_matrix])
+def test_unique_inverse_has_the_derivative_of_entries(f):
+    check_grads(f, (X,), order=2)
