@@ -222,7 +222,7 @@ def modf(y_bar, y, x):
 
 
 @adjoint(
-    np.frexp, result=Result(2), samples=lambda f: [f(3.4), f(-0.3)]
+    np.frexp, math.frexp, result=Result(2), samples=lambda f: [f(3.4), f(-0.3)]
 )  # fmt: skip
 def frexp(y_bar, y, x):
     """``y[0] = x / 2**y[1]``; ``~n`` is ``-n - 1``, and constant."""

@@ -1,5 +1,7 @@
 """Mantissas and exponents."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -38,3 +40,14 @@ def test_jacobian_of_mantissas_has_no_loop(mode):
 
     assert made(X[:, 0]).tolist() == [[1, 0], [0, 0.125]]
     assert "for " not in made.source
+
+
+def of_a_number(x):
+    mantissa, exponent = math.frexp(7 * x)
+    return mantissa**2 * exponent
+
+
+@pytest.mark.parametrize("x", [0.3, -5.1])
+def test_mantissa_of_a_number_is_a_number(x):
+    check_grads(of_a_number, (x,), order=2)
+    assert type(srcad.grad(of_a_number)(x)) is float
