@@ -36,7 +36,12 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import Builder, outer_type
 from srcad.ir.substitute import substituted_block
-from srcad.ir.traits import extends, is_checkpoint, is_shape
+from srcad.ir.traits import (
+    extends,
+    is_checkpoint,
+    is_shape,
+    law_of_operator,
+)
 from srcad.passes.dce import cheapest_sequence
 from srcad.startup.records import replace
 from srcad.transforms import checkpoints
@@ -360,7 +365,7 @@ def _counters(loop: Loop, local: dict[Value, Call | None]) -> dict[Value, Displa
     rows = zip(loop.carried, loop.inits, loop.body.results[1:], carried_outputs(loop), strict=False)
     for param, init, result, output in rows:
         call = local.get(result) if isinstance(result, Value) else None
-        if call is None or call.target is not operator.add or param not in call.args:
+        if call is None or law_of_operator(call.target) != "sum" or param not in call.args:
             continue
         step = call.args[0] if call.args[1] is param else call.args[1]
         whole = isinstance(step, Const) and type(step.value) is int and step.value != 0

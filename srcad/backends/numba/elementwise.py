@@ -29,6 +29,7 @@ from srcad.ir import primitives
 from srcad.ir.core import Call
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import module_of
+from srcad.ir.traits import law_of_operator
 from srcad.rules.registry import row_of
 from srcad.types.numeric import DType, Numeric
 
@@ -306,7 +307,7 @@ def power(b: Builder, op: Call, reps: list[Rep]) -> Rep:
         and isinstance(exponent.expr, Constant)
         and (exponent.expr.text == "0.5")
     )
-    if is_root and isinstance(base, Array) and op.target is operator.pow:
+    if is_root and isinstance(base, Array) and law_of_operator(op.target) == "power":
         return _made(b, op, "np.sqrt", [base], dtype)
     result = _made(b, op, "power", reps, dtype)
     if may_be_python(op, reps):
