@@ -279,7 +279,8 @@ def part_of_scaled(r: Rewriter, op: Call) -> Arg | None:
         if is_its_conjugate(a) or number(a) is not None:
             return r.make(operator.mul, a, r.make(op.target, other))
         if k is not None:
-            swapped = r.make(np.imag if op.target is np.real else np.real, other)
-            factor = -k if op.target is np.real else k
+            is_imaginary = row_of(op.target).of_real == "zero"
+            swapped = r.make(np.real if is_imaginary else np.imag, other)
+            factor = k if is_imaginary else -k
             return r.make(operator.mul, Const(factor), swapped)
     return None

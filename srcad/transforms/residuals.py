@@ -40,6 +40,7 @@ from srcad.ir.traits import (
     extends,
     is_checkpoint,
     is_shape,
+    is_zeros_like,
     law_of_operator,
 )
 from srcad.passes.dce import cheapest_sequence
@@ -308,7 +309,7 @@ def _measured_by(op: Op) -> Value | None:
     type_ = value.type
     if type_.form != "array" or not type_.shape:
         return None
-    if op.target is np.zeros_like:
+    if is_zeros_like(op.target):
         return value if type_.dtype is not None and type_.kind in "fc" else None
     return value if op.target is runtime.unbroadcast or is_shape(op.target) else None
 
@@ -331,7 +332,7 @@ def _with_shapes(body: Block, reverse: Block, arrays: list[Value]) -> tuple[Bloc
         shape, type_ = shapes[array], array.type
         if op.target is runtime.unbroadcast:
             return replace(op, args=(op.args[0], shape))
-        if op.target is np.zeros_like:
+        if is_zeros_like(op.target):
             assert isinstance(type_, Numeric)
             kwargs = () if type_.dtype == np.float64 else (("dtype", Const(type_.dtype)),)
             return replace(op, target=np.zeros, args=(shape,), kwargs=kwargs)
