@@ -34,7 +34,7 @@ _facts: dict[Any, Rule] = {}  # rows of functions without a rule
 _OF_FUNCTION = (
     "memory", "order", "cost", "entries", "adds_zeros", "law", "answers", "nan", "selects",
     "of_real", "sign", "method", "special", "reduce", "accumulate", "rounds", "symmetry",
-    "exponent", "range", "fails", "effect", "gives", "iterates", "iterated", "batch",
+    "exponent", "range", "fails", "effect", "gives", "iterates", "iterated", "calls", "batch",
 )  # fmt: skip
 _NOTHING_KNOWN = Rule(None, "")
 _ONE_RESULT = Result()

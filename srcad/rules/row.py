@@ -245,6 +245,7 @@ class Columns(TypedDict, total=False):
     gives: Gives
     iterates: Iterates
     iterated: tuple[int, int | None]
+    calls: bool
     steps: bool
     primal: Callable[..., Any] | None
     result: Result | None
@@ -337,6 +338,8 @@ class Rule:
         What a builtin returns, see above.
     iterates, iterated : str, tuple of int
         How the function goes through arguments, see above; and the slice of the positional ones.
+    calls : bool
+        Whether a positional argument is a function, which a call or its result calls.
     steps : bool
         Whether it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
@@ -392,6 +395,7 @@ class Rule:
     gives: Gives = ""
     iterates: Iterates = ""
     iterated: tuple[int, int | None] = (0, 1)
+    calls: bool = False
     steps: bool = False
     primal: Callable[..., Any] | None = None
     saves_for: Any = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import inspect
 import itertools
@@ -362,6 +363,26 @@ def test_function_goes_through_arguments_as_its_row_says(f):
     if row.iterates in ("all", "at once"):
         assert asked == [(0, 0), (0, 1), (0, 2)]
     assert row.iterates
+
+
+@pytest.mark.parametrize("f", [*ITERATING, functools.partial], ids=lambda f: f.__name__)
+def test_function_calls_one_of_its_arguments_as_its_row_says(f):
+    called = []
+
+    def function(*args):
+        called.append(args)
+        return args[0]
+
+    before = (function,) if f not in (itertools.accumulate, itertools.groupby) else ()
+    behind = () if before else (function,)
+    with contextlib.suppress(TypeError, ValueError):
+        made = f(*before, *([[(1, 2), (3, 4)]] if f is not functools.partial else []), *behind)
+        if f is functools.partial:
+            made(1)
+        elif row_of(f).iterates == "as needed":
+            list(made)
+
+    assert row_of(f).calls == (called != []) or f is itertools.groupby
 
 
 # ------------------------------------------------------------------------ rounding
