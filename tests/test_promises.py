@@ -697,13 +697,13 @@ def test_types_that_are_not_supported_are_refused() -> None:
 def test_missing_rule_error_has_location() -> None:
     def f(w):
         h = w * w
-        return np.trim_zeros(h)[0]
+        return np.emath.sqrt(h)[0]
 
     with pytest.raises(errors.MissingRuleError) as caught:
         grad(f)(V)
 
     line = f.__code__.co_firstlineno + 2
-    assert "numpy.trim_zeros" in str(caught.value)
+    assert "numpy.emath.sqrt" in str(caught.value)
     assert f"test_promises.py:{line}:" in str(caught.value)
     assert "stop_gradient" in str(caught.value)
 

@@ -72,10 +72,10 @@ def test_the_remedy_of_a_method_of_a_ufunc_runs_when_pasted(tmp_path):
 
 
 def test_stop_gradient_remedy_listed_last_with_condition():
-    said = refusal(lambda x: np.sum(np.trim_zeros(x)))
+    said = refusal(lambda x: np.sum(np.emath.sqrt(x)))
 
     assert "if no derivative is to flow" in said.splitlines()[-1]
-    assert "srcad.stop_gradient(np.trim_zeros(x))" in said.splitlines()[-1]
+    assert "srcad.stop_gradient(np.emath.sqrt(x))" in said.splitlines()[-1]
 
 
 MISSPELT = [

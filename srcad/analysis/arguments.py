@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +11,7 @@ from srcad.frontend.source.definition import inert_entries
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Call, Display, Routine
 from srcad.ir.operations import operation_of
+from srcad.ir.traits import law_of_operator
 from srcad.rules.registry import lookup
 from srcad.rules.row import Rule
 from srcad.types.numeric import Numeric
@@ -39,7 +39,7 @@ def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
     found = arguments(call)
     if target is np.arange and len(call.args) == 1 and "stop" not in found:
         del found[0]  # the stop, which only counts
-    if target is operator.mul and len(call.args) == 2:
+    if law_of_operator(target) == "product" and len(call.args) == 2:
         found = {k: a for k, a in found.items() if not _only_counts(a, call.args[1 - int(k)])}
     if rule is None:
         return {k: a for k, a in found.items() if has_float(argument_type(a))}

@@ -7,9 +7,8 @@ ranges that loops run over: in ``for j in range(i)`` neither ``A[j, j]`` nor ``A
 
 from __future__ import annotations
 
-import operator
-
 from srcad.ir.core import Arg, Call, Const, Display, For, Op, Value
+from srcad.ir.traits import law_of_operator
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, resolved
@@ -34,11 +33,14 @@ class Integers:
                     self.ranges[item] = seq
         elif isinstance(op, Call) and len(op.args) == 2 and _is_integer(op.result):
             left, right = op.args
-            if op.target is operator.add and _number(left) is not None:
+            if law_of_operator(op.target) == "sum" and _number(left) is not None:
                 left, right = right, left
             number = _number(right)
-            if number is not None and op.target in (operator.add, operator.sub):
-                self.sums[op.result] = left, number if op.target is operator.add else -number
+            if number is not None and law_of_operator(op.target) in ("sum", "difference"):
+                self.sums[op.result] = (
+                    left,
+                    number if law_of_operator(op.target) == "sum" else -number,
+                )
 
     # -------------------------------------------------------------- comparing
     def gap(self, high: Arg, low: Arg, depth: int = _DEEPEST) -> int | None:

@@ -300,6 +300,12 @@ def is_comparison(target: Any) -> bool:
     return row is not None and row.answers in ("order", "equality")
 
 
+def is_zeros_like(target: Any) -> bool:
+    """Return True if the result is zeros in the memory order of an operand."""
+    row = table.row_of(target)
+    return row.law == "zeros" and row.order == "follows"
+
+
 def law_of_operator(target: Any) -> Law:
     """Return the law of one of Python's operators; of other functions none."""
     return table.row_of(target).law if module_of(target) == "_operator" else ""

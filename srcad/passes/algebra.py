@@ -28,7 +28,10 @@ from typing import Any
 import numpy as np
 
 from srcad.ir.core import Arg, Call, Const, conjugate
-from srcad.ir.traits import operators
+from srcad.ir.traits import (
+    law_of_operator,
+    operators,
+)
 from srcad.passes.by_pattern import rewrites_by_pattern
 from srcad.passes.rewrites import number, rewrites
 from srcad.passes.rewriting import Rewriter, type_of
@@ -72,9 +75,9 @@ def arithmetic_of_two_literals(r: Rewriter, op: Call) -> Arg | None:
         int(x.value) if isinstance(x, Const) and type(x.value) is bool else number(x)
         for x in op.args
     )
-    if a is None or b is None or (op.target is operator.pow and abs(b) > 16):
+    if a is None or b is None or (law_of_operator(op.target) == "power" and abs(b) > 16):
         return None
-    if op.target is operator.mul and 1 in (a, b):
+    if law_of_operator(op.target) == "product" and 1 in (a, b):
         other = b if a == 1 else a
         return Const(float(other) if float in (type(a), type(b)) else other)
     try:
@@ -246,7 +249,9 @@ def conjugate_of_arithmetic(r: Rewriter, op: Call) -> Arg | None:
         return None
     if len(inner.args) == 2 and not any(_is_free(r, a) for a in inner.args):
         return None
-    if inner.target in (operator.add, operator.sub) and not all(_is_free(r, a) for a in inner.args):
+    if law_of_operator(inner.target) in ("sum", "difference") and not all(
+        _is_free(r, a) for a in inner.args
+    ):
         return None
     return r.make(inner.target, *(_conjugate(r, a) for a in inner.args))
 
@@ -274,7 +279,8 @@ def part_of_scaled(r: Rewriter, op: Call) -> Arg | None:
         if is_its_conjugate(a) or number(a) is not None:
             return r.make(operator.mul, a, r.make(op.target, other))
         if k is not None:
-            swapped = r.make(np.imag if op.target is np.real else np.real, other)
-            factor = -k if op.target is np.real else k
+            is_imaginary = row_of(op.target).of_real == "zero"
+            swapped = r.make(np.real if is_imaginary else np.imag, other)
+            factor = k if is_imaginary else -k
             return r.make(operator.mul, Const(factor), swapped)
     return None

@@ -11,6 +11,7 @@ import operator
 import numpy as np
 
 from srcad.ir.core import Arg, Atom, Call, Const, Value
+from srcad.ir.traits import law_of_operator
 from srcad.passes.algebra import has_more_axes, is_certainly_array, is_real
 from srcad.passes.by_pattern import rewrites_by_pattern
 from srcad.passes.rewrites import number, rewrites
@@ -199,7 +200,7 @@ def sum_of_equal_terms(r: Rewriter, op: Call) -> Arg | None:
     (c, left), (d, right) = _factors(r, op.args[0]), _factors(r, op.args[1])
     if not left or sorted(map(id, left)) != sorted(map(id, right)):
         return None
-    total = c + d if op.target is operator.add else c - d
+    total = c + d if law_of_operator(op.target) == "sum" else c - d
     if total == 0 or not is_real(left[0]) or not is_real(op.result):
         return None
     return _scaled(r, total, left)

@@ -31,7 +31,11 @@ from srcad.ir.disjoint import Integers, is_entry, nothing_known
 from srcad.ir.inference.builder import Builder, atom_type, result_type
 from srcad.ir.memory import has_storage, makes_fresh
 from srcad.ir.substitute import substituted, substituted_atom, substituted_op
-from srcad.ir.traits import adds_at_places, sets_places
+from srcad.ir.traits import (
+    adds_at_places,
+    law_of_operator,
+    sets_places,
+)
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric, same_dtype
 
@@ -205,7 +209,7 @@ class _Entries:
     def _signed(self, added: Arg) -> tuple[Any, Arg]:
         """``+ d``, or ``- e`` where d is ``-e``."""
         made = self.made.get(added) if isinstance(added, Value) else None
-        if made is None or made.target is not operator.neg:
+        if made is None or law_of_operator(made.target) != "negative":
             return operator.add, added
         return operator.sub, substituted(made.args[0], self.merged)
 

@@ -7,7 +7,6 @@ scalar, so that an infinite slope is reported as inf.
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from srcad.analysis.kinds import may_be_complex
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Block, Call, Const, Function, Location, Op, Value, While
 from srcad.ir.memory import module_of
+from srcad.ir.traits import law_of_operator
 from srcad.passes.retype import retype
 from srcad.rules.registry import row_of
 from srcad.rules.row import Fails
@@ -92,7 +92,7 @@ def _divisor(op: Call) -> Value | None:
     elif all(_is_python(arg) for arg in op.args):
         if fails == "divisor":
             found = op.args[1]
-        elif op.target is operator.pow and _is_negative(op.args[1]):
+        elif law_of_operator(op.target) == "power" and _is_negative(op.args[1]):
             found = op.args[0]
     return found if isinstance(found, Value) else None
 
@@ -150,9 +150,9 @@ def _kind_of(operand: Arg, known: _Nonzero) -> tuple[Any, Numeric]:
 
 
 def _fails_at_zero(op: Call, known: _Nonzero) -> bool:
-    if op.target is operator.truediv:
+    if law_of_operator(op.target) == "quotient":
         return _may_be_python(op) and not known.know(op.args[1], op)
-    if op.target is not operator.pow or not _may_be_python(op):
+    if law_of_operator(op.target) != "power" or not _may_be_python(op):
         return False
     exponent = op.args[1]
     if not isinstance(exponent, Const) or type(exponent.value) not in (int, float):

@@ -28,7 +28,10 @@ import numpy as np
 
 from srcad import runtime
 from srcad.ir.core import Arg, Call, Const, Value
-from srcad.ir.traits import operators
+from srcad.ir.traits import (
+    law_of_operator,
+    operators,
+)
 from srcad.passes.algebra import is_certainly_array, is_real
 from srcad.passes.by_pattern import rewrites_by_pattern
 from srcad.passes.rewrites import number, rewrites
@@ -165,7 +168,7 @@ def sum_of_negatives(r: Rewriter, op: Call) -> Arg | None:
         return None
     target, factor, rest = found
     total = r.make(np.sum, rest, **dict(op.kwargs))
-    is_quotient = target is operator.truediv
+    is_quotient = law_of_operator(target) == "quotient"
     return r.make(target, total, factor) if is_quotient else r.make(target, factor, total)
 
 
@@ -175,7 +178,7 @@ def _without_number(r: Rewriter, a: Arg) -> tuple[Any, Arg, Arg] | None:
     if product is None or not r.is_used_once(a):
         return None
     first, last = product.args
-    if product.target is operator.mul and _is_factor(first, last):
+    if law_of_operator(product.target) == "product" and _is_factor(first, last):
         return operator.mul, first, last
     if _is_factor(last, first):
         return product.target, last, first
@@ -183,7 +186,7 @@ def _without_number(r: Rewriter, a: Arg) -> tuple[Any, Arg, Arg] | None:
     if found is not None:
         target, factor, rest = found
         return target, factor, r.make(product.target, rest, last)
-    found = _without_number(r, last) if product.target is operator.mul else None
+    found = _without_number(r, last) if law_of_operator(product.target) == "product" else None
     if found is not None:
         target, factor, rest = found
         return target, factor, r.make(operator.mul, first, rest)

@@ -13,7 +13,11 @@ from collections.abc import Sequence
 from srcad.ir.core import Block, Call, Function, If, Op, Try, Value, free_values, values_in
 from srcad.ir.definitions import calls_by_result, uses_of
 from srcad.ir.memory import has_storage, makes_fresh
-from srcad.ir.traits import adds_at_places, is_store
+from srcad.ir.traits import (
+    adds_at_places,
+    is_store,
+    law_of_operator,
+)
 from srcad.passes.purity import is_noticeable
 from srcad.startup.records import replace
 
@@ -69,7 +73,7 @@ def _sign(op: Op, made: dict[Value, Call], reads: dict[Value, int]) -> Call | No
     """Return the call that makes the ``-g`` added to a place, if neither is read elsewhere."""
     added = op.args[2] if isinstance(op, Call) and adds_at_places(op.target) else None
     sign = made.get(added) if isinstance(added, Value) else None
-    if sign is None or sign.target is not operator.neg or sign.half == "primal":
+    if sign is None or law_of_operator(sign.target) != "negative" or sign.half == "primal":
         return None
     g = sign.args[0]
     maker = made.get(g) if isinstance(g, Value) else None
@@ -126,7 +130,7 @@ def _may_reuse(op: Op) -> bool:
     if not isinstance(op, Call) or is_noticeable(op):
         return True
     return has_storage(op.result) and (
-        is_store(op.target) or op.target in (operator.add, operator.sub)
+        is_store(op.target) or law_of_operator(op.target) in ("sum", "difference")
     )
 
 

@@ -221,6 +221,14 @@ def modf(y_bar, y, x):
     return y_bar[0]
 
 
+@adjoint(
+    np.frexp, math.frexp, result=Result(2), samples=lambda f: [f(3.4), f(-0.3)]
+)  # fmt: skip
+def frexp(y_bar, y, x):
+    """``y[0] = x / 2**y[1]``; ``~n`` is ``-n - 1``, and constant."""
+    return np.ldexp(2 * y_bar[0], ~y[1])
+
+
 # ------------------------------------------------------------------------ the larger, the smaller
 @derivative(
     np.maximum,

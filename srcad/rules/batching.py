@@ -6,7 +6,8 @@ directions in one call; its result has the axis in front, too.  One that returns
 to a loop over the directions, as does a function without a formula.  A product has a formula for
 each operand that may have the axis: only one of them has it.
 
-This is a column of the table of rules, in a file of its own: a gradient does without it.
+This is a column of the table of rules, in a file of its own: a gradient does without it.  A formula
+that needs no helper of this file is given below its rule, by `srcad.rules.declare.batched`.
 """
 
 import builtins
@@ -19,7 +20,7 @@ import numpy as np
 from srcad.rules.conjugates import conj
 from srcad.rules.gaps import over_gaps
 from srcad.rules.linalg import of_levels, of_stretches
-from srcad.rules.registry import is_known, static
+from srcad.rules.registry import is_known, row_of, static
 
 Formula = Callable[..., Any]
 FORMULAS: dict[Any, Formula | Mapping[str, Formula]] = {}
@@ -374,7 +375,7 @@ def total(iterable, start=0):
 
 def formula_for(target: Any) -> Formula | Mapping[str, Formula] | None:
     """The formula for a function, or those for its operands; None where there is none."""
-    return FORMULAS.get(target)
+    return row_of(target).batch or FORMULAS.get(target)
 
 
 @leading_axis(operator.matmul, np.matmul, np.linalg.matmul, operand="a")

@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from srcad.rules.declare import adjoint, linear, nondifferentiable
+from srcad.rules.declare import adjoint, batched, linear, nondifferentiable
 from srcad.runtime import (
     as_kept_in,
     checked_basis,
@@ -83,6 +83,27 @@ def deeper(y_bar, structure):
     if not isinstance(structure, (list, tuple)):
         return y_bar
     return [deeper(y_bar[k], structure[k]) for k in range(len(structure))]
+
+
+@linear(
+    np.require,
+    order="other",
+    entries="moved",
+    takes_lists=True,
+    memory="argument",
+    samples=lambda f, m: [f(m), f(m.T, None, "C"), f(m, np.float64, ["F", "W"]), f([0.1, 0.2])],
+)
+def require(y_bar, a, dtype=None, requirements=None):
+    if dtype is not None and not np.issubdtype(dtype, np.inexact):
+        return None
+    return items(y_bar, a)
+
+
+@batched(np.require)
+def require_each(a, dtype=None, requirements=None):
+    if isinstance(a, (list, tuple)):
+        return None
+    return a if dtype is None else np.astype(a, dtype)
 
 
 @linear(

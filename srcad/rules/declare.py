@@ -287,6 +287,23 @@ def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
         return register
 
 
+def batched(*targets: Any) -> Callable[[RuleFunction], RuleFunction]:
+    """Add a formula for several directions at once to the rows of linear functions.
+
+    It takes the parameters of its target, those operands in which that is linear with one more axis
+    in front, and returns results with that axis in front; None leaves a call to a loop.
+    """
+
+    def register(function: RuleFunction) -> RuleFunction:
+        for target in targets:
+            row = lookup(target)
+            assert row is not None
+            add(replace(row, batch=function), override=True)
+        return function
+
+    return register
+
+
 def nondifferentiable(*targets: Any, override: bool = False, **columns: Unpack[Columns]) -> Any:
     """Declare that no derivative passes through functions.
 

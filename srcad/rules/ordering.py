@@ -3,7 +3,7 @@
 import numpy as np
 
 from srcad.rules.conjugates import ORDER, REAL_ONLY, conj, may_be_complex
-from srcad.rules.declare import adjoint, nondifferentiable, tangent
+from srcad.rules.declare import adjoint, facts, nondifferentiable, tangent
 from srcad.rules.row import NoPartial, Result
 from srcad.rules.shape import flattened, unflattened
 from srcad.rules.writes import add_at_repeated, updated
@@ -99,6 +99,50 @@ def unique(
     first = np.unique(ar, return_index=True, equal_nan=equal_nan)[1]
     bar = add_at_repeated(np.zeros_like(np.ravel(ar)), first, g)
     return np.reshape(bar, np.shape(ar))
+
+
+@adjoint(np.unique_values, result=Result(any_lengths=True), samples=lambda f, v, m: [f(v), f(m)])
+def unique_values(y_bar, y, x):
+    """The first of equal entries has the cotangent; the values come in any order."""
+    return REAL_ONLY if may_be_complex(x) else at_first(y_bar[np.argsort(y)], x)
+
+
+@adjoint(
+    np.unique_all,
+    result=Result(4, any_lengths=True, fields=("values", "indices", "inverse_indices", "counts")),
+    samples=lambda f, v, m: [f(v), f(m)],
+)
+def unique_all(y_bar, y, x):
+    return REAL_ONLY if may_be_complex(x) else at_first(y_bar[0], x)
+
+
+@adjoint(
+    np.unique_counts, result=Result(2, any_lengths=True, fields=("values", "counts")),
+    samples=lambda f, v, m: [f(v), f(m)],
+)  # fmt: skip
+def unique_counts(y_bar, y, x):
+    return REAL_ONLY if may_be_complex(x) else at_first(y_bar[0], x)
+
+
+@adjoint(
+    np.unique_inverse, result=Result(2, any_lengths=True, fields=("values", "inverse_indices")),
+    samples=lambda f, v, m: [f(v), f(m)],
+)  # fmt: skip
+def unique_inverse(y_bar, y, x):
+    return REAL_ONLY if may_be_complex(x) else at_first(y_bar[0], x)
+
+
+def at_first(values_bar, x):
+    """Cotangents of distinct values in ascending order, in the places of the first of equals."""
+    first = np.unique(x, return_index=True, equal_nan=False)[1]
+    bar = add_at_repeated(np.zeros_like(np.ravel(x)), first, values_bar)
+    return np.reshape(bar, np.shape(x))
+
+
+facts(np.union1d, np.setdiff1d, np.setxor1d, memory="shared", result=Result(any_lengths=True))
+facts(np.intersect1d, memory="shared",
+      result=Result(lambda return_indices=False: 3 if return_indices else 1, any_lengths=True),
+)  # fmt: skip
 
 
 @adjoint(

@@ -34,7 +34,7 @@ _facts: dict[Any, Rule] = {}  # rows of functions without a rule
 _OF_FUNCTION = (
     "memory", "order", "cost", "entries", "adds_zeros", "law", "answers", "nan", "selects",
     "of_real", "sign", "method", "special", "reduce", "accumulate", "rounds", "symmetry",
-    "exponent", "range", "fails", "effect", "gives", "iterates", "iterated",
+    "exponent", "range", "fails", "effect", "gives", "iterates", "iterated", "calls", "batch",
 )  # fmt: skip
 _NOTHING_KNOWN = Rule(None, "")
 _ONE_RESULT = Result()
@@ -90,8 +90,8 @@ def _may_be_in_file(target: Any) -> bool:
 
 def declared_result(target: Any) -> Result:
     """Return the declared results of a callable; without a declaration, one of unknown dtype."""
-    rule = lookup(target)
-    return _ONE_RESULT if rule is None or rule.result is None else rule.result
+    declared = row_of(target).result
+    return _ONE_RESULT if declared is None else declared
 
 
 def index_of_field(name: str, length: int) -> int | None:
@@ -310,9 +310,10 @@ def add(rule: Rule, override: bool) -> None:
             second=known.place,
             help="pass override=True to replace it",
         )
-    if known is not None and not (rule.shipped and known.shipped):
-        kept: dict[str, Any] = {name: getattr(known, name) for name in _OF_FUNCTION}
-        rule = replace(rule, **kept)
+    about = known or _facts.get(rule.target)
+    if about is not None and not (rule.shipped and about.shipped):
+        kept: dict[str, Any] = {name: getattr(about, name) for name in _OF_FUNCTION}
+        rule = replace(rule, **kept, result=rule.result or about.result)
     with _lock:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1

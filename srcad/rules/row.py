@@ -122,6 +122,8 @@ class Result:
         operands decide.
     any_lengths : bool
         Whether lengths depend on the contents of the operands, or are no sums of their lengths.
+    squeezed : bool
+        Whether the result has no axes for those of length 1.
     parts : str
         The parameter with the number of results if an array is cut in parts, or with the places
         between them.
@@ -139,6 +141,7 @@ class Result:
     static: tuple[str, ...] = ()
     dtype: Literal["", "complex", "double", "real or complex"] = ""
     any_lengths: bool = False
+    squeezed: bool = False
     parts: str = ""
     fields: tuple[str, ...] = ()
 
@@ -249,6 +252,7 @@ class Columns(TypedDict, total=False):
     gives: Gives
     iterates: Iterates
     iterated: tuple[int, int | None]
+    calls: bool
     steps: bool
     primal: Callable[..., Any] | None
     result: Result | None
@@ -266,6 +270,9 @@ class Rule:
         ``derivative``, ``linear``, ``bilinear``, ``adjoint`` or ``nondifferentiable``.
     function, tangent : callable or None
         The formula, and the forward-mode formula where one was given.
+    batch : callable, mapping or None
+        What computes the results of several calls at once, see `srcad.rules.declare.batched`; of a
+        product by the operands that have one more axis.
     parameters : tuple of str
         The target's positional parameters as the rule names them; ``*rest`` is the last if there.
     keywords : tuple of str
@@ -340,6 +347,8 @@ class Rule:
         What a builtin returns, see above.
     iterates, iterated : str, tuple of int
         How the function goes through arguments, see above; and the slice of the positional ones.
+    calls : bool
+        Whether a positional argument is a function, which a call or its result calls.
     steps : bool
         True if it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
@@ -368,6 +377,7 @@ class Rule:
     kind: Kind
     function: Callable[..., Any] | None = None
     tangent: Callable[..., Any] | None = None
+    batch: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None
     parameters: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     required: int = 0
@@ -402,6 +412,7 @@ class Rule:
     gives: Gives = ""
     iterates: Iterates = ""
     iterated: tuple[int, int | None] = (0, 1)
+    calls: bool = False
     steps: bool = False
     primal: Callable[..., Any] | None = None
     saves_for: Any = None

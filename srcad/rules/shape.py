@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
-from srcad.rules.declare import linear
+from srcad.rules.declare import facts, linear
 from srcad.rules.registry import is_known, static
 from srcad.rules.row import NoPartial, Result
 from srcad.rules.writes import add_at_repeated
@@ -103,6 +103,7 @@ def ravel(y_bar, a, order="C"):
     order="shows",
     cost="nothing",
     memory="view",
+    result=Result(squeezed=True),
     samples=lambda f, array: [f(array(3, 1)), f(array(3, 1), axis=1)],
 )
 def squeeze(y_bar, a, axis=None):
@@ -387,6 +388,9 @@ def sliding_window_view(y_bar, x, window_shape, axis=None):
     windows = np.lib.stride_tricks.sliding_window_view(numbered(x), window_shape, axis)
     flat = add_at_repeated(np.zeros_like(np.ravel(x)), np.ravel(windows), np.ravel(y_bar))
     return np.reshape(flat, np.shape(x)), None
+
+
+facts(np.trim_zeros, memory="shared", result=Result(any_lengths=True))
 
 
 @linear(np.real_if_close, entries="moved", memory="shared", samples=lambda f, m: [f(m)])

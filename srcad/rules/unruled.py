@@ -37,14 +37,17 @@ facts(builtins.dict, memory="shared", law="copy")
 facts(builtins.list, memory="shared", law="copy", iterates="all")
 facts(builtins.tuple, builtins.sorted, memory="shared", iterates="all")
 facts(builtins.set, builtins.frozenset, memory="shared", iterates="at once")
-facts(builtins.map, memory="shared", iterates="as needed", iterated=(1, None))
+facts(builtins.map, memory="shared", iterates="as needed", iterated=(1, None), calls=True)
 facts(builtins.zip, itertools.chain, itertools.zip_longest, memory="shared", iterates="as needed",
       iterated=(0, None))  # fmt: skip
 facts(builtins.filter, itertools.takewhile, itertools.dropwhile, itertools.filterfalse,
-      itertools.starmap, memory="shared", iterates="as needed", iterated=(1, 2))  # fmt: skip
-facts(itertools.accumulate, itertools.islice, itertools.pairwise, itertools.groupby,
+      itertools.starmap, memory="shared", iterates="as needed", iterated=(1, 2),
+      calls=True)  # fmt: skip
+facts(itertools.accumulate, memory="shared", iterates="as needed", calls=True)
+facts(itertools.islice, itertools.pairwise, itertools.groupby,
       memory="shared", iterates="as needed")  # fmt: skip
 facts(itertools.cycle, itertools.combinations, itertools.permutations, memory="shared",
       iterates="some")  # fmt: skip
 facts(itertools.product, memory="shared", iterates="some", iterated=(0, None))
-facts(functools.reduce, memory="shared", iterates="some", iterated=(1, 2))
+facts(functools.reduce, memory="shared", iterates="some", iterated=(1, 2), calls=True)
+facts(functools.partial, memory="shared", calls=True)

@@ -21,7 +21,14 @@ from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
-from srcad.ir.traits import built_parts, is_shape, is_structure, law_of, measures
+from srcad.ir.traits import (
+    built_parts,
+    is_shape,
+    is_structure,
+    law_of,
+    law_of_operator,
+    measures,
+)
 from srcad.rules.batching import formula_for
 from srcad.rules.row import AlwaysRaisesError
 from srcad.startup.records import replace
@@ -204,9 +211,9 @@ def _factor(scope: BatchedScope, term: Term) -> Arg:
 
 
 def _narrow(scope: BatchedScope, target: object, a: Arg, b: Arg) -> Arg:
-    if isinstance(a, Const) and isinstance(b, Const) and target is not operator.truediv:
+    if isinstance(a, Const) and isinstance(b, Const) and law_of_operator(target) != "quotient":
         return Const(target(a.value, b.value))  # type: ignore[operator]
-    if target is operator.mul and a == Const(1.0):
+    if law_of_operator(target) == "product" and a == Const(1.0):
         return b
     return scope.call(target, a, b)
 

@@ -16,6 +16,7 @@ from srcad.analysis.dependence import Dependence
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, Value
 from srcad.ir.inference.builder import Builder, atom_type
+from srcad.ir.traits import is_zeros_like
 from srcad.startup.records import dataclass, field
 from srcad.transforms.sweep import Inline
 from srcad.types.numeric import Numeric, Shape
@@ -159,7 +160,7 @@ class BatchedScope:
         found = None
         while isinstance(atom, Value):
             made = self.shared.made.get(atom)
-            if made is None or made.target is not np.zeros_like or made.kwargs:
+            if made is None or not is_zeros_like(made.target) or made.kwargs:
                 break
             source = made.args[0]
             if not isinstance(source, Value) or self.tree(source) is not False:

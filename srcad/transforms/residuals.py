@@ -36,7 +36,13 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import Builder, outer_type
 from srcad.ir.substitute import substituted_block
-from srcad.ir.traits import extends, is_checkpoint, is_shape
+from srcad.ir.traits import (
+    extends,
+    is_checkpoint,
+    is_shape,
+    is_zeros_like,
+    law_of_operator,
+)
 from srcad.passes.dce import cheapest_sequence
 from srcad.startup.records import replace
 from srcad.transforms import checkpoints
@@ -303,7 +309,7 @@ def _measured_by(op: Op) -> Value | None:
     type_ = value.type
     if type_.form != "array" or not type_.shape:
         return None
-    if op.target is np.zeros_like:
+    if is_zeros_like(op.target):
         return value if type_.dtype is not None and type_.kind in "fc" else None
     return value if op.target is runtime.unbroadcast or is_shape(op.target) else None
 
@@ -326,7 +332,7 @@ def _with_shapes(body: Block, reverse: Block, arrays: list[Value]) -> tuple[Bloc
         shape, type_ = shapes[array], array.type
         if op.target is runtime.unbroadcast:
             return replace(op, args=(op.args[0], shape))
-        if op.target is np.zeros_like:
+        if is_zeros_like(op.target):
             assert isinstance(type_, Numeric)
             kwargs = () if type_.dtype == np.float64 else (("dtype", Const(type_.dtype)),)
             return replace(op, target=np.zeros, args=(shape,), kwargs=kwargs)
@@ -360,7 +366,7 @@ def _counters(loop: Loop, local: dict[Value, Call | None]) -> dict[Value, Displa
     rows = zip(loop.carried, loop.inits, loop.body.results[1:], carried_outputs(loop), strict=False)
     for param, init, result, output in rows:
         call = local.get(result) if isinstance(result, Value) else None
-        if call is None or call.target is not operator.add or param not in call.args:
+        if call is None or law_of_operator(call.target) != "sum" or param not in call.args:
             continue
         step = call.args[0] if call.args[1] is param else call.args[1]
         whole = isinstance(step, Const) and type(step.value) is int and step.value != 0

@@ -26,7 +26,10 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import Builder
 from srcad.ir.substitute import substituted_block
-from srcad.ir.traits import is_shape
+from srcad.ir.traits import (
+    is_shape,
+    is_zeros_like,
+)
 from srcad.passes.dce import dce
 from srcad.startup.records import dataclass, replace
 from srcad.types.numeric import Numeric, int_type
@@ -182,7 +185,7 @@ def shape_reader_of(op: Op) -> Value | None:
     if is_shape(op.target) or op.target is np.size:
         return value if len(op.args) == 1 else None
     floats = type_.dtype is not None and type_.kind in "fc"
-    return value if op.target is np.zeros_like and floats and not op.kwargs else None
+    return value if is_zeros_like(op.target) and floats and not op.kwargs else None
 
 
 def _save_shape(

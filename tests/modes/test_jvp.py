@@ -397,8 +397,8 @@ def test_mismatched_tangent_rejected(primals, tangents, match):
 
 
 def test_a_function_without_a_rule_is_named():
-    with pytest.raises(MissingRuleError, match="no derivative rule for numpy.trim_zeros") as caught:
-        srcad.jvp(lambda x: np.trim_zeros(x), (np.ones(3),), (np.ones(3),))
+    with pytest.raises(MissingRuleError, match="no derivative rule for numpy.emath.sqrt") as caught:
+        srcad.jvp(lambda x: np.emath.sqrt(x), (np.ones(3),), (np.ones(3),))
 
     assert caught.value.where.file == __file__
 

@@ -96,7 +96,7 @@ def test_primal_without_pair_result_detected():
 
 def test_function_without_rule_or_float_argument_rejected():
     with pytest.raises(RuleError, match="no derivative rule"):
-        check_rule(np.trim_zeros, [np.eye(2)[0]])
+        check_rule(np.emath.sqrt, [np.eye(2)[0]])
     with pytest.raises(OptionError, match="no argument of 'sin'"):
         check_rule(np.sin, [1])
 

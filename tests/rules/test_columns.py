@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import inspect
 import itertools
@@ -364,6 +365,26 @@ def test_function_goes_through_arguments_as_its_row_says(f):
     assert row.iterates
 
 
+@pytest.mark.parametrize("f", [*ITERATING, functools.partial], ids=lambda f: f.__name__)
+def test_function_calls_one_of_its_arguments_as_its_row_says(f):
+    called = []
+
+    def function(*args):
+        called.append(args)
+        return args[0]
+
+    before = (function,) if f not in (itertools.accumulate, itertools.groupby) else ()
+    behind = () if before else (function,)
+    with contextlib.suppress(TypeError, ValueError):
+        made = f(*before, *([[(1, 2), (3, 4)]] if f is not functools.partial else []), *behind)
+        if f is functools.partial:
+            made(1)
+        elif row_of(f).iterates == "as needed":
+            list(made)
+
+    assert row_of(f).calls == (called != []) or f is itertools.groupby
+
+
 # ------------------------------------------------------------------------ rounding
 EXACT = [row.target for row in rows() if row.rounds == "exactly"]
 EXACT = [f for f in EXACT if isinstance(f, np.ufunc)]
@@ -466,6 +487,15 @@ def test_functions_that_cut_an_array_in_parts_say_so(f):
             assert len(found) == (given if isinstance(given, int) else len(given) + 1)
 
     assert bool(name) == shares
+
+
+SQUEEZED = [np.squeeze, np.cov, np.corrcoef]
+
+
+@pytest.mark.parametrize("f", SQUEEZED, ids=by_name)
+def test_results_have_no_axes_for_lengths_of_one_where_a_row_says_so(f):
+    assert row_of(f).result.squeezed
+    assert np.ndim(f(np.array([[1.0, 2.0, 4.0]]))) < np.ndim(f(np.array([[1.0, 2.0], [4.0, 3.0]])))
 
 
 # ------------------------------------------------------------------------ methods of ufuncs

@@ -147,7 +147,7 @@ def trimmed(u):
 
 class Trimming:
     def adjoint(self, v):
-        return np.trim_zeros(v)
+        return np.emath.sqrt(v)
 
 
 TRIMMING = Trimming()
@@ -159,7 +159,7 @@ def _(y_bar, y, u):
 
 
 def test_helper_that_has_no_second_derivative_is_refused_where_it_fails():
-    with pytest.raises(MissingRuleError, match="no derivative rule for numpy.trim_zeros"):
+    with pytest.raises(MissingRuleError, match="no derivative rule for numpy.lib.scimath.sqrt"):
         srcad.hvp(lambda x: np.sum(trimmed(x) ** 2))(X, V)
 
 

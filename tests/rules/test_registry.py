@@ -57,8 +57,8 @@ def test_rule_source_of_non_formula_rejected():
 
 
 def test_a_function_without_a_rule_is_named():
-    with pytest.raises(RuleError, match=r"no derivative rule for numpy\.trim_zeros"):
-        rules.rule_for(np.trim_zeros)
+    with pytest.raises(RuleError, match=r"no derivative rule for numpy\.lib\.scimath\.sqrt"):
+        rules.rule_for(np.emath.sqrt)
 
 
 @pytest.mark.parametrize(

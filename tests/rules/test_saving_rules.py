@@ -147,7 +147,7 @@ def test_non_transposable_rule_error_suggests_tangent():
         return np.array([np.polyfit(np.arange(3.0), e, 1) for e in np.eye(3)]) @ unwrapped(y_bar)
 
     def unwrapped(y_bar):
-        return np.trim_zeros(y_bar) - np.trim_zeros(y_bar) + y_bar
+        return np.emath.sqrt(y_bar) - np.emath.sqrt(y_bar) + y_bar
 
     rules.adjoint(unknown)(rule)
 

@@ -144,9 +144,9 @@ def test_no_masks_without_singular_partials():
 
 def test_a_missing_rule_names_the_callee_and_the_value():
     def f(x):
-        return np.sum(np.trim_zeros(x))
+        return np.sum(np.emath.sqrt(x))
 
-    with pytest.raises(MissingRuleError, match=r"numpy\.trim_zeros"):
+    with pytest.raises(MissingRuleError, match=r"numpy\.emath\.sqrt"):
         derived(f, np.ones(3))
 
 

@@ -46,6 +46,7 @@ from srcad.backends.numba.representations import (
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Const
 from srcad.ir.disjoint import index_parts
+from srcad.ir.traits import law_of_operator
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, at_least, constant_extent
 from srcad.types.structures import TupleOf
@@ -789,9 +790,9 @@ def simple(lowering: elementwise.Lowering) -> Callable[[Any, Call], Rep]:
             name = getattr(op.target, "__name__", "a call")
             raise NotCovered(f"{name} with {op.kwargs[0][0]}=", op.where)
         reps = [low.rep(arg) for arg in op.args]
-        if op.target is operator.add and all(isinstance(r, Parts) for r in reps):
+        if law_of_operator(op.target) == "sum" and all(isinstance(r, Parts) for r in reps):
             return Parts(tuple(item for r in reps for item in r.items))
-        if op.target is operator.mul and any(isinstance(r, Parts) for r in reps):
+        if law_of_operator(op.target) == "product" and any(isinstance(r, Parts) for r in reps):
             return _repeated(low, op, reps)
         is_numpy = isinstance(op.target, np.ufunc) or any(isinstance(r, Array) for r in reps)
         if is_numpy and op.target is not primitives.is_:

@@ -29,6 +29,10 @@ from srcad.ir import primitives
 from srcad.ir.core import Call
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import module_of
+from srcad.ir.traits import (
+    law_of,
+    law_of_operator,
+)
 from srcad.rules.registry import row_of
 from srcad.types.numeric import DType, Numeric
 
@@ -306,7 +310,7 @@ def power(b: Builder, op: Call, reps: list[Rep]) -> Rep:
         and isinstance(exponent.expr, Constant)
         and (exponent.expr.text == "0.5")
     )
-    if is_root and isinstance(base, Array) and op.target is operator.pow:
+    if is_root and isinstance(base, Array) and law_of_operator(op.target) == "power":
         return _made(b, op, "np.sqrt", [base], dtype)
     result = _made(b, op, "power", reps, dtype)
     if may_be_python(op, reps):
@@ -435,7 +439,7 @@ def python_extreme(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     if len(dtypes) != 1:
         raise NotCovered("max or min of integers and floats", op.where)
     (dtype,) = dtypes
-    symbol = ">" if op.target is max else "<"
+    symbol = ">" if law_of(op.target) == "largest" else "<"
     best = reps[0]
     for other in reps[1:]:
         assert isinstance(best, Number)

@@ -72,7 +72,10 @@ from srcad.ir.core import (
 )
 from srcad.ir.text import target_name
 from srcad.ir.traits import is_known_part
-from srcad.rules.registry import row_of_operator
+from srcad.rules.registry import (
+    row_of,
+    row_of_operator,
+)
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric, array_type
 from srcad.types.sizes import Extent, at_least, constant_extent, fresh_extent, settled
@@ -481,7 +484,7 @@ class Lowering:
         left, right = (self.extent_of(arg) for arg in made.args)
         if left is None or right is None:
             return None
-        if made.target in (operator.eq, operator.ne):
+        if row_of(made.target).answers == "equality":
             found = settled(left, right)
             return found if found is None or made.target is operator.eq else not found
         if made.target in (operator.gt, operator.le):

@@ -42,6 +42,7 @@ from srcad.backends.numba.representations import (
     of_storage,
 )
 from srcad.ir.core import Call
+from srcad.ir.traits import law_of
 from srcad.types.numeric import DType, Numeric
 from srcad.types.sizes import constant_extent
 
@@ -238,7 +239,7 @@ def extreme(b: Builder, op: Call, reps: list[Rep], options: dict[str, Any]) -> R
     if isinstance(x, Number):
         return x
     assert isinstance(x, Array)
-    is_max = op.target in (np.max, np.amax)
+    is_max = law_of(op.target) == "largest"
     over = axes_of(len(x.dims), options.get("axis"))
     for k in over:
         not_empty(b, x.dims[k])

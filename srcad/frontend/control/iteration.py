@@ -53,7 +53,7 @@ def gone_through(
     if function is reversed:
         return tuple(iterate(state, b) if isinstance(b, Holder) else as_tuple(b) for b in args)
     row = row_of(function)
-    if not row.iterates or (function in (max, min) and len(args) > 1):
+    if not row.iterates or (row.law in ("largest", "smallest") and len(args) > 1):
         return args
     places = range(len(args))[slice(*row.iterated)]
     read = iterate if row.iterates == "as needed" else _items_of

@@ -18,7 +18,12 @@ from srcad.frontend.domain.access_paths import Step, is_number_index
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.traits import is_same, may_alias_operand
+from srcad.ir.traits import (
+    is_same,
+    may_alias_operand,
+    order_of,
+)
+from srcad.rules.registry import declared_result
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric, Shape
 from srcad.types.sizes import Extent, constant_extent, is_one, resolved, settled
@@ -72,9 +77,9 @@ def layout_of_view(layout: Layout, step: Step, before: Value, after: Value) -> L
         return None
     if step.target is operator.getitem:
         return _indexed(layout, step.args[0], len(new))
-    if step.target in (np.reshape, np.ravel):
+    if order_of(step.target) == "reshaped":
         return _shaped(layout, old, new)
-    if step.target is np.squeeze:
+    if declared_result(step.target).squeezed:
         stays = tuple(s for s, e in zip(layout, old, strict=True) if is_one(e) is not True)
         return stays if len(stays) == len(new) else None
     takes_all = may_alias_operand(step.target) and not is_elementwise(step.target)

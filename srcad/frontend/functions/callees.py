@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 import types
 from typing import Any, NoReturn
 
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue
 from srcad.frontend.functions import calls_on_copies, lazy_iterables, opaque_calls, recursion
@@ -23,19 +20,15 @@ from srcad.frontend.source.syntax import is_generator
 from srcad.frontend.store import missing_rules
 from srcad.frontend.store.lookup import is_library, with_first_arguments
 from srcad.ir.core import Value
+from srcad.rules.registry import row_of
 from srcad.startup.identifiers import class_label, module_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import Opaque
 
-_READ_WITH_FUNCTIONS = frozenset(
-    {map, filter, functools.partial, functools.reduce, itertools.accumulate, itertools.takewhile,
-     itertools.dropwhile, itertools.filterfalse, itertools.starmap}
-)  # fmt: skip
-
 
 def takes_functions(function: Any) -> bool:
     """Return True if a function is read with whatever it is given: one of the user's."""
-    if is_hashable(function) and function in _READ_WITH_FUNCTIONS:
+    if row_of(function).calls:
         return True
     if isinstance(function, type):
         return construction.is_readable(function)

@@ -199,10 +199,11 @@ def refuse_write_form(state: Machine, name: str, why: str) -> None:
 def at(state: Machine, ufunc: np.ufunc, args: Args) -> AbstractValue:
     """``np.add.at(a, index, value)``."""
     array = target_array(state, args[0], f"np.{ufunc.__name__}.at")
-    if ufunc not in (np.add, np.subtract):
+    law = row_of(ufunc).law
+    if law not in ("sum", "difference"):
         return _at_once(state, ufunc, array, args)
     array_stores.before_arithmetic(state, array)
-    value = args[2] if ufunc is np.add else array_stores.negated(state, args[2])
+    value = args[2] if law == "sum" else array_stores.negated(state, args[2])
     array_stores.store(state, array, state.arg(args[1]), value, "add each")
     return NOTHING
 

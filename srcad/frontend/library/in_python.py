@@ -103,3 +103,57 @@ def cross_of_axes(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue |
         return apply(state, Constant(cross), args[:5], kwargs)
     kwargs = {name: box for name, box in kwargs.items() if not name.startswith("axis")}
     return apply(state, Constant(np.cross), args[:2], {**kwargs, "axis": axis})
+
+
+@written_for("numpy", "unstack")
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """Return views of the parts of an array along an axis, one for each index."""
+    if x.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    return tuple(x if axis == 0 else np.moveaxis(x, axis, 0))
+
+
+@written_for("numpy", "trim_zeros")
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """Return a view of an array without the zeros in front and at the end of axes."""
+    trim = trim.lower()
+    if trim not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    ndim = np.ndim(filt)
+    axes = tuple(range(ndim)) if axis is None else _axes(axis, ndim)
+    places = np.nonzero(filt)
+    lengths = np.shape(filt)
+    spans = [
+        _span(places[k], lengths[k], k in axes and "f" in trim, k in axes and "b" in trim)
+        for k in range(ndim)
+    ]
+    return filt[spans[0] if ndim == 1 else tuple(spans)] if axes else filt
+
+
+def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return one or several axes, counted from the first."""
+    given = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    for k in given:
+        if not -ndim <= k < ndim:
+            raise np.exceptions.AxisError(k, ndim, "axis")
+    axes = tuple(k % ndim for k in given)
+    if len(set(axes)) != len(axes):
+        raise ValueError("repeated axis in `axis` argument")
+    return axes
+
+
+def _span(places: Any, length: int, in_front: bool, at_the_end: bool) -> slice:
+    """Return the slice from the first of some indices, or to the last; empty if there are none."""
+    count = len(places)
+    start = int(np.min(places)) if in_front and count > 0 else 0
+    stop = int(np.max(places)) + 1 if at_the_end and count > 0 else length
+    return slice(start, 0 if (in_front or at_the_end) and count == 0 else stop)
+
+
+@written_for("numpy", "asarray_chkfinite")
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """Return an array for anything like one, which is its argument if that is an array."""
+    array = np.asarray(a) if dtype is None and order is None else np.asarray(a, dtype, order)
+    if np.issubdtype(array.dtype, np.inexact) and not np.all(np.isfinite(array)):
+        raise ValueError("array must not contain infs or NaNs")
+    return array

@@ -83,14 +83,14 @@ def _along_axis(
 ) -> AbstractValue:
     initial = given.get("initial")
     if isinstance(initial, Constant) and initial.value is None:
-        if ufunc in (np.add, np.multiply):
+        if row_of(ufunc).law in ("sum", "product"):
             _refuse(
                 state, method, "it adds in another order without an initial value.",
                 "leave initial=None out",
             )  # fmt: skip
         del given["initial"]
     same = _function_of(ufunc, method)
-    if same in (np.nanmax, np.nanmin) and {"where", "initial"} & {*given}:
+    if row_of(same).nan == "left out" and {"where", "initial"} & {*given}:
         _refuse(state, method, "with 'where' or 'initial' it has no rule.", "use np.where before")
     loop = f"write the loop:  for v in x: result = {spelling(ufunc)}(result, v)"
     if same is None and row_of(ufunc).rounds == "by processor":

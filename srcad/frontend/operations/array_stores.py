@@ -44,7 +44,10 @@ from srcad.frontend.store.written_arguments import before_write
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts, may_repeat
 from srcad.ir.memory import reads_a_copy
-from srcad.ir.traits import is_read_only
+from srcad.ir.traits import (
+    is_read_only,
+    law_of_operator,
+)
 from srcad.rules.registry import lookup
 from srcad.startup.identifiers import label
 from srcad.startup.records import dataclass
@@ -444,11 +447,11 @@ def augment_item(
 def _is_sum(array: Value, operation: Any) -> bool:
     """Return True if ``array op= value`` adds a float, or takes one away."""
     floating = isinstance(array.type, Numeric) and array.type.kind in "fc"
-    return floating and operation in (operator.add, operator.sub)
+    return floating and law_of_operator(operation) in ("sum", "difference")
 
 
 def _add(state: Machine, array: Value, index: Arg, operation: Any, value: AbstractValue) -> Value:
-    added = value if operation is operator.add else negated(state, value)
+    added = value if law_of_operator(operation) == "sum" else negated(state, value)
     return store(state, array, index, added, "add")
 
 

@@ -50,6 +50,7 @@ from srcad.frontend.store.missing_rules import refuse_without_rule
 from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.origins import may_be_array
 from srcad.ir.core import Const, Value
+from srcad.ir.traits import law_of_operator
 from srcad.rules.registry import operator_of, operators
 from srcad.types.numeric import NUMBER, Numeric
 from srcad.types.structures import TEXT, ListOf, Opaque
@@ -302,9 +303,9 @@ def augment(
         outside_containers.augment(state, old, operation, value)
     elif isinstance(old, DictValue) and operation is operator.or_:
         update(state, old, (value,), {})
-    elif is_list(old) and operation is operator.add:
+    elif is_list(old) and law_of_operator(operation) == "sum":
         extend(state, old, value)
-    elif is_list(old) and operation is operator.mul:
+    elif is_list(old) and law_of_operator(operation) == "product":
         write(state, old, operate(state, operation, old, value), keeps_places=False)
     elif isinstance(old, Value) and guarded_stores.is_either(state, old):
         return guarded_stores.in_each(

@@ -38,7 +38,10 @@ from srcad.frontend.store.ownership import refuse_identity
 from srcad.frontend.store.stale import refuse_to_hold
 from srcad.frontend.store.structures import is_of_library
 from srcad.ir.core import Value
-from srcad.rules.registry import operator_of
+from srcad.rules.registry import (
+    operator_of,
+    row_of,
+)
 from srcad.types.numeric import BOOL, Numeric
 from srcad.types.sizes import same
 from srcad.types.structures import Opaque
@@ -144,7 +147,7 @@ def _compared_values(
     if (
         isinstance(left, TupleValue)
         and isinstance(right, TupleValue)
-        and target in (operator.eq, operator.ne)
+        and row_of(target).answers == "equality"
     ):
         return _compared_tuples(state, target, left, right)
     if any(

@@ -43,6 +43,7 @@ from srcad.frontend.prelude import builtins
 from srcad.frontend.store.aliases import note_repeated
 from srcad.frontend.store.origins import note_container
 from srcad.ir.core import Value
+from srcad.ir.traits import law_of_operator
 from srcad.rules.registry import operator_of, row_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Opaque, Type
@@ -144,11 +145,11 @@ def _filled(
 ) -> AbstractValue | None:
     """``template % values`` or ``text + text``; None where the left operand is no text."""
     text = text_class(left)
-    joins = target is operator.add and text == text_class(right)
-    if text is not None and (joins or target is operator.mod):
+    joins = law_of_operator(target) == "sum" and text == text_class(right)
+    if text is not None and (joins or law_of_operator(target) == "remainder"):
         return state.emit(target, left, right, effect=not joins, type=Opaque(text))
     unknown = isinstance(left, Value) and isinstance(left.type, Opaque)
-    if unknown and isinstance(right, Constant) and target is operator.mod:
+    if unknown and isinstance(right, Constant) and law_of_operator(target) == "remainder":
         return state.box(state.emit(target, left, right, effect=True))
     return None
 
@@ -192,11 +193,11 @@ def _sequence_operation(
     state: Machine, target: Any, left: AbstractValue, right: AbstractValue
 ) -> AbstractValue | None:
     for kind in (TupleValue, ListValue):
-        if target is operator.add and isinstance(left, kind) and isinstance(right, kind):
+        if law_of_operator(target) == "sum" and isinstance(left, kind) and isinstance(right, kind):
             return kind((*left.items, *right.items))
-    if target is operator.add and is_list(left) and is_list(right):
+    if law_of_operator(target) == "sum" and is_list(left) and is_list(right):
         return lists.concatenated(state, left, right)
-    if target is operator.mul:
+    if law_of_operator(target) == "product":
         return _repeated(state, left, right)
     return None
 

@@ -31,6 +31,7 @@ from srcad.frontend.outside import places
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.origins import inner_values, origin
 from srcad.ir.core import Value
+from srcad.ir.traits import law_of_operator
 from srcad.types.numeric import BOOL, INT, Numeric
 from srcad.types.sizes import static_value
 from srcad.types.sources import read
@@ -172,7 +173,7 @@ def call_method(
 
 def augment(state: Machine, box: Holder, operation: Any, value: AbstractValue) -> None:
     """``holder += more`` and ``holder |= more``."""
-    if isinstance(box.value, list) and operation is operator.add:
+    if isinstance(box.value, list) and law_of_operator(operation) == "sum":
         _extend(state, box, value)
     elif isinstance(box.value, dict) and operation is operator.or_:
         _update(state, box, value)

@@ -190,7 +190,7 @@ def of_objects(
     else:
         found = special(state, left, own, right)
         found = special(state, right, reflected, left) if found is None else found
-    if found is None and target in (operator.eq, operator.ne):
+    if found is None and row_of(target).answers == "equality":
         return _same_object(left, right, negated=target is operator.ne)
     return found
 

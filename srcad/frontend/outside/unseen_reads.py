@@ -29,6 +29,7 @@ from srcad.frontend.source.written_names import ANYTHING, written_outside
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Display, Value, values_in
 from srcad.ir.memory import OPERATORS, is_one_of, stores_outside
+from srcad.rules.registry import row_of
 from srcad.startup.identifiers import is_instance, label, module_of
 from srcad.types.objects import is_of_library
 from srcad.types.sources import Unreadable, read
@@ -41,7 +42,6 @@ _BY_ANY_NAME = frozenset(
 )  # fmt: skip
 _READERS = (operator.attrgetter, operator.methodcaller, operator.itemgetter)
 _RUNNING = (types.GeneratorType, map, filter)
-_SELECTING = frozenset({max, min, sorted})  # what they return depends on the keys in steps
 _DATA = (int, float, complex, str, bytes, type(None), np.ndarray, np.dtype, np.generic, slice)
 
 
@@ -54,7 +54,9 @@ def note_call(
     result: Value,
 ) -> None:
     """Record a call that may run user code which srcad does not interpret."""
-    named = [arg for name, arg in kwargs if name != "key" or not is_one_of(target, _SELECTING)]
+    # What is selected by keys before the call returns depends on these in steps.
+    selects = row_of(target).iterates in ("at once", "all")
+    named = [arg for name, arg in kwargs if name != "key" or not selects]
     code = tuple(_code_in(state, (Const(target), *args, *named)))
     if not code:
         return

@@ -67,12 +67,6 @@ from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type, Undefi
 # runs and stays unknown. Elementwise functions, the bulk of all calls, take a short cut:
 # broadcasting is decided from the extents.
 
-# Functions without a rule with a result of which the lengths depend on the contents of operands.
-_BY_CONTENT = (
-    np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values, np.trim_zeros,
-    np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d,
-)  # fmt: skip
-
 # Parts of SciPy in which those with a rule that comes with srcad have no effect.
 _PURE_PARTS = ("scipy.fft.", "scipy.integrate.", "scipy.optimize.", "scipy.spatial.")
 _PURE_MODULES = frozenset({"numpy", "math", "cmath", "_operator", "builtins"})
@@ -123,7 +117,7 @@ def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], .
         return floats or any(map(_is_any_integer, given))
     if target is not operator.getitem and any(map(_is_any_span, given)):
         return True
-    if (target is np.where and len(args) == 1) or any(target is f for f in _BY_CONTENT):
+    if target is np.where and len(args) == 1:
         return True
     if registry.declared_result(target).any_lengths:
         return True

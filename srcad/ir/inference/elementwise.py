@@ -7,7 +7,6 @@ once, on stand-ins with one entry.
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from srcad.ir.core import Arg, Const
 from srcad.ir.inference.cases import Case, agreed, cases, in_case
 from srcad.ir.inference.memo import concluded, question, remembered
 from srcad.ir.inference.probe import filled
+from srcad.ir.traits import law_of_operator
 from srcad.types.join import type_of_constant
 from srcad.types.numeric import NUMBER, Form, Numeric, Shape
 from srcad.types.sizes import Extent, constant_extent, fresh_extent, is_one, resolved, same
@@ -117,22 +117,22 @@ def _one(arg: Arg, case: Case) -> Any:
 
 def _int_value(target: Any, args: tuple[Arg, ...]) -> Extent | None:
     values = [t.value if isinstance(t := argument_type(a), Numeric) else None for a in args]
-    if len(values) == 1 and values[0] is not None and target is operator.neg:
+    if len(values) == 1 and values[0] is not None and law_of_operator(target) == "negative":
         return values[0].scaled(-1)
     if len(values) != 2 or values[0] is None or values[1] is None:
         return None
     left, right = values[0], values[1]
-    if target is operator.add:
+    if law_of_operator(target) == "sum":
         return left + right
-    if target is operator.sub:
+    if law_of_operator(target) == "difference":
         return left - right
-    if target is operator.mul and not left.terms:
+    if law_of_operator(target) == "product" and not left.terms:
         return right.scaled(left.constant)
-    if target is operator.mul and not right.terms:
+    if law_of_operator(target) == "product" and not right.terms:
         return left.scaled(right.constant)
     constants = not left.terms and not right.terms and right.constant != 0
-    if target is operator.floordiv and constants:
+    if law_of_operator(target) == "floor" and constants:
         return constant_extent(left.constant // right.constant)
-    if target is operator.mod and constants:
+    if law_of_operator(target) == "remainder" and constants:
         return constant_extent(left.constant % right.constant)
     return None

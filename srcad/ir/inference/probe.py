@@ -57,10 +57,6 @@ AXES = frozenset({"axis", "axes", "axis1", "axis2", "source", "destination", "st
 _ITEMS = (2, 4)  # of a list: no length above differs by 2, so none explains that of a list
 
 
-# Functions without a rule that return several results.
-_SEVERAL = {np.unique_all: 4, np.unique_counts: 2, np.unique_inverse: 2}
-# The results without the axes of length 1.
-_SQUEEZED = (np.squeeze, np.cov, np.corrcoef)
 _ANY_COMPLEX = np.dtype(complex)
 
 
@@ -69,9 +65,6 @@ def fallback(target: Any, args: Args, kwargs: Kwargs) -> Type:
     declared = _declared(target, args, kwargs)
     if declared is not None:
         return declared
-    for function, count in _SEVERAL.items():
-        if target is function:
-            return TupleOf((NUMBER,) * count)
     module = module_of(target)
     if module == "math":
         return FLOAT
@@ -90,12 +83,10 @@ def _declared(target: Any, args: Args, kwargs: Kwargs) -> Type | None:
     """Return the declared type of a result; None if the function has no declaration."""
     if isinstance(target, np.ufunc) and target.nout > 1:
         return TupleOf((NUMBER,) * target.nout)
-    rule = registry.lookup(target)
-    if rule is None:
-        return None
+    rule = registry.row_of(target)
     result = rule.result
     if result is None:
-        has_one = rule.shipped and rule.kind != "nondifferentiable" and not rule.saves
+        has_one = rule.shipped and rule.kind not in ("", "nondifferentiable") and not rule.saves
         if not has_one or module_of(target).startswith(("srcad.", "math")):
             return None
         return NUMBER
@@ -237,7 +228,8 @@ def by_running(target: Any, args: Args, kwargs: Kwargs) -> Type:
     named = tuple(arg for _, arg in kwargs)
     if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
         return fallback(target, args, kwargs)
-    if any(target is f for f in _SQUEEZED) and not _settle_squeezed(target, args, kwargs):
+    squeezed = registry.declared_result(target).squeezed
+    if squeezed and not _settle_squeezed(target, args, kwargs):
         return fallback(target, args, kwargs)
     tries = [
         (given, case)
@@ -277,7 +269,7 @@ def _settle_squeezed(target: Any, args: Args, kwargs: Kwargs) -> bool:
     extents = [e for arg in (*args, *(arg for _, arg in kwargs)) for e in _extents_in(arg)]
     is_told = None not in [is_one(extent) for extent in extents]
     has_axis = len(args) > 1 or "axis" in dict(kwargs)
-    return is_told or has_axis or target is not np.squeeze
+    return is_told or has_axis or "axis" not in registry.row_of(target).parameters
 
 
 def _completed(target: Any, args: Args, kwargs: Kwargs, found: Type) -> Type:

@@ -8,7 +8,6 @@ branch, and no read moves past a write.
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Callable
 
@@ -35,7 +34,13 @@ from srcad.backends.python.plan.statements import (
 from srcad.backends.python.plan.structure import Structured
 from srcad.ir.core import UNDEF, Atom, Value
 from srcad.ir.inference.raising import fails_for_values
-from srcad.ir.traits import costs_nothing, is_builder, is_part, is_shape
+from srcad.ir.traits import (
+    costs_nothing,
+    is_builder,
+    is_part,
+    is_shape,
+    law_of_operator,
+)
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 
@@ -71,7 +76,7 @@ def writes_into(do: Do, value: Value, nesting: Nesting) -> bool:
 
 
 def divides(statement: Statement) -> bool:
-    return isinstance(statement, Do) and statement.op.target is operator.truediv
+    return isinstance(statement, Do) and law_of_operator(statement.op.target) == "quotient"
 
 
 def is_transparent(statement: Statement) -> bool:
