@@ -121,9 +121,9 @@ class Result:
         float64 arrays for operands of float64; ``"real or complex"`` if the numbers in real
         operands decide.
     any_lengths : bool
-        Whether lengths depend on the contents of the operands, or are no sums of their lengths.
+        True if lengths depend on the contents of the operands, or are no sums of their lengths.
     squeezed : bool
-        Whether the result has no axes for those of length 1.
+        True if the result has no axes for those of length 1.
     parts : str
         The parameter with the number of results if an array is cut in parts, or with the places
         between them.
@@ -307,7 +307,7 @@ class Rule:
         parameter `x` and all of others (``evaluated``), or shapes alone (``made``); empty if it is
         not known.
     adds_zeros : bool
-        Whether a function that moves entries puts zeros beside them, as `np.tril` does.
+        True if a function that moves entries puts zeros beside them, as `np.tril` does.
     law : str
         The operation as which algebra and masks know the function, as ``product`` of `np.multiply`.
     answers : str
@@ -348,7 +348,7 @@ class Rule:
     iterates, iterated : str, tuple of int
         How the function goes through arguments, see above; and the slice of the positional ones.
     calls : bool
-        Whether a positional argument is a function, which a call or its result calls.
+        True if a positional argument is a function, which a call or its result calls.
     steps : bool
         True if it is constant between jumps of real numbers, and a derivative flows through it for
         complex ones only.
