@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from srcad import errors
+from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue
 from srcad.frontend.functions import calls_on_copies, lazy_iterables, opaque_calls, recursion
@@ -28,7 +29,7 @@ from srcad.types.structures import Opaque
 
 def takes_functions(function: Any) -> bool:
     """Return True if a function is read with whatever it is given: one of the user's."""
-    if row_of(function).calls:
+    if is_hashable(function) and row_of(function).calls:
         return True
     if isinstance(function, type):
         return construction.is_readable(function)

@@ -19,7 +19,7 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.domain.outside_places import Key, UnseenRead
-from srcad.frontend.domain.predicates import is_nondifferentiable
+from srcad.frontend.domain.predicates import is_hashable, is_nondifferentiable
 from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import AbstractValue, Constant, FunctionValue, Holder
 from srcad.frontend.machine.machine import Machine
@@ -55,7 +55,7 @@ def note_call(
 ) -> None:
     """Record a call that may run user code which srcad does not interpret."""
     # What is selected by keys before the call returns depends on these in steps.
-    selects = row_of(target).iterates in ("at once", "all")
+    selects = is_hashable(target) and row_of(target).iterates in ("at once", "all")
     named = [arg for name, arg in kwargs if name != "key" or not selects]
     code = tuple(_code_in(state, (Const(target), *args, *named)))
     if not code:
