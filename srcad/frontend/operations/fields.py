@@ -232,9 +232,8 @@ def _set_outside(
         apply(state, setter, (box, Constant(name), value), {})
         return
     place = attribute_place(box, name)
-    plain = (
-        own is object.__setattr__ or isinstance(box.value, type | types.ModuleType) or not frozen
-    )
+    plain = any(own is one for one in _PLAIN)
+    plain = plain or isinstance(box.value, type | types.ModuleType) or not frozen
     if place is None or not plain or (is_descriptor(found) and hasattr(type(found), "__set__")):
         state.refuse(
             errors.MutationError,
@@ -243,6 +242,10 @@ def _set_outside(
             help=("write it before or after the differentiated function",),
         )
     places.put(state, place, value)
+
+
+# Up to Python 3.12 the class of namespaces has one of its own, which does the same.
+_PLAIN = (object.__setattr__, inspect.getattr_static(types.SimpleNamespace, "__setattr__"))
 
 
 def set_field(state: Machine, box: AbstractValue, name: str, value: AbstractValue) -> None:
