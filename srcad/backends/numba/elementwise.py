@@ -29,10 +29,7 @@ from srcad.ir import primitives
 from srcad.ir.core import Call
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import module_of
-from srcad.ir.traits import (
-    law_of,
-    law_of_operator,
-)
+from srcad.ir.traits import law_of, law_of_operator
 from srcad.rules.registry import row_of
 from srcad.types.numeric import DType, Numeric
 
@@ -49,7 +46,7 @@ _SCALAR_FORMS = {"sin": "math.sin", "cos": "math.cos", "tan": "math.tan", "power
 
 
 def lowers(*targets: Any) -> Callable[[Lowering], Lowering]:
-    """Register the lowering of some callees, those whose row does not tell it."""
+    """Register the lowering of callees that is not derived from their rows."""
 
     def register(lowering: Lowering) -> Lowering:
         _LOWERINGS.update(dict.fromkeys(targets, lowering))
@@ -457,7 +454,7 @@ def question(b: Builder, op: Call, reps: list[Rep]) -> Rep:
     return (
         _made(b, op, name, reps, BOOL, inner=work)
         if work == FLOAT64
-        else (b.elementwise(lambda e: Apply(name, tuple(e)), reps, BOOL, op.result.hint))
+        else b.elementwise(lambda e: Apply(name, tuple(e)), reps, BOOL, op.result.hint)
     )
 
 
