@@ -30,6 +30,7 @@ PACKAGE = __name__.partition(".")[0]
 _PACKAGE = __name__.rpartition(".")[0]
 _table: dict[Any, Rule] = {}
 _facts: dict[Any, Rule] = {}  # rows of functions without a rule
+_shipped: dict[Any, Rule] = {}  # rows that came with srcad, also where a user's is in the table
 # Columns about the function, which a rule of the user's for it does not change, nor one put back.
 _OF_FUNCTION = (
     "memory", "order", "cost", "entries", "adds_zeros", "law", "answers", "nan", "selects",
@@ -310,14 +311,17 @@ def add(rule: Rule, override: bool) -> None:
             second=known.place,
             help="pass override=True to replace it",
         )
-    about = known or _facts.get(rule.target)
-    if about is not None and not (rule.shipped and about.shipped):
+    about = _shipped.get(rule.target) or _facts.get(rule.target)
+    is_first = rule.shipped and (known is None or known.shipped)
+    if about is not None and not is_first:
         kept: dict[str, Any] = {name: getattr(about, name) for name in _OF_FUNCTION}
         rule = replace(rule, **kept, result=rule.result or about.result)
     with _lock:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1
         _table[rule.target] = rule
+        if rule.shipped:
+            _shipped[rule.target] = rule
         if rule.shipped and rule.method:
             _methods.setdefault(rule.method, rule.target)
         if (rule.sign or rule.special) and module_of(rule.target) == "_operator":

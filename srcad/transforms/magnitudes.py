@@ -70,7 +70,8 @@ def _without_shared_magnitude(made: Mapping[Value, Op], op: Call) -> Call:
     for shared in (x for x, count in counts.items() if count > 1):
         args = tuple(x if x is shared else arg for x, arg in zip(under, op.args, strict=True))
         changed = replace(op, args=args)
-        if row_of(op.target).law == "product" or _is_even_in_each_entry(changed, shared):
+        row = row_of(op.target)
+        if row.law == "product" or (row.shipped and _is_even_in_each_entry(changed, shared)):
             op = changed
     return op
 

@@ -109,8 +109,8 @@ def _points_taking_part(
 
     The result has the shape of the points: there are rules for one row of coefficients only.
     """
-    number = rule.parameters.index("x")
-    place = next((k for k in (number, "x") if k in operands), None)
+    places = (*(k for k, name in enumerate(rule.parameters) if name == "x"), "x")
+    place = next((k for k in places if k in operands), None)
     x = None if place is None else operands[place]
     if place is None or not isinstance(x, Value) or is_scalar(x.type):
         return operands
@@ -398,8 +398,9 @@ def _mask_of(call: Call, value: Value) -> Arg | None:
 
 def _argument(call: Call, name: str) -> Arg | None:
     """Return the argument of a parameter of the rule, given by position or by name."""
-    given = arguments(call)
-    return given.get(row_of(call.target).parameters.index(name), given.get(name))
+    given, parameters = arguments(call), row_of(call.target).parameters
+    place = parameters.index(name) if name in parameters else name
+    return given.get(place, given.get(name))
 
 
 def _is_nan_in_both(sweep: Sweep, call: Call, value: Value) -> bool:

@@ -11,6 +11,7 @@ import srcad
 from srcad import rules
 from srcad.errors import MissingRuleError, RuleError, UnsupportedTypeError
 from srcad.rules import registry
+from srcad.rules.row import Result
 from srcad.testing import check_grads, check_rule
 from tests.marks import some
 
@@ -344,3 +345,57 @@ def test_missing_rule_remedy_is_executable(f, tmp_path, monkeypatch):
     assert "cotangent" in first
     with pytest.raises(RuleError, match=r"its formula is still to be written"):
         srcad.grad(f)(np.array([1.0, 2.0, 3.0]))
+
+
+# ------------------------------------------------------- what a second rule says of a function
+def test_second_rule_for_own_function_has_its_own_columns():
+    def doubled(x):
+        return x * 2.0
+
+    rules.derivative(doubled, law="sum")(lambda x: 2.0)
+    rules.derivative(doubled, override=True, entries="each")(lambda x: 2.0)
+
+    row = rules.rule_for(doubled)
+    assert (row.entries, row.law) == ("each", "")
+
+
+def test_second_rule_for_shipped_function_keeps_its_facts():
+    shipped = rules.rule_for(np.cosh)
+    try:
+        for _ in range(2):
+            rules.derivative(np.cosh, override=True)(lambda x: np.sinh(x))
+            assert rules.rule_for(np.cosh).symmetry == "even"
+    finally:
+        registry.add(shipped, True)
+
+
+def test_product_of_own_function_is_not_called_to_try_signs():
+    calls = []
+
+    def product(a, b):
+        calls.append(a)
+        return a @ b
+
+    @rules.adjoint(product, entries="contracted", result=Result(dtype="double"))
+    def _(y_bar, y, a, b):
+        return y_bar * b, y_bar * a
+
+    gradient = srcad.grad(lambda x: product(np.abs(x), np.abs(x)))(np.array([1.0, -2.0]))
+
+    np.testing.assert_array_equal(gradient, [2.0, -4.0])
+    assert len(calls) == 1
+
+
+def test_evaluated_function_may_name_its_points_otherwise():
+    def scaled(points, c):
+        return points * c
+
+    @rules.adjoint(scaled, entries="evaluated")
+    def _(y_bar, y, points, c):
+        return y_bar * c, np.sum(y_bar * points)
+
+    def f(points):
+        r = scaled(points, 2.0)
+        return np.sum(np.where(np.isfinite(r), r, 0.0))
+
+    np.testing.assert_array_equal(srcad.grad(f)(np.array([1.0, np.nan])), [2.0, 0.0])
