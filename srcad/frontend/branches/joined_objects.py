@@ -46,6 +46,7 @@ def settle_aliases(
             state.objects.families.join(values[0], other)
     for befores, after in rows:
         changed = _inherit(state, after, befores, became) or changed
+        changed = _name(state, after, befores) or changed
     for several in became.values():
         for box in several.values() if len(several) > 1 else ():
             found = state.objects.elements.get(box)
@@ -53,6 +54,21 @@ def settle_aliases(
                 doubtful(state, box)
                 changed = True
     return changed
+
+
+def _name(state: Machine, new: AbstractValue, olds: tuple[AbstractValue, ...]) -> bool:
+    """Note which object a box is after a join.
+
+    Returns True if that is not known any more, and has decided a comparison.
+    """
+    if any(new is old for old in olds):
+        return False
+    objects = state.objects
+    first, *others = map(objects.name_of, olds)
+    had = objects.names.get(new, first)
+    name = first if had is first and all(first is other for other in others) else None
+    objects.names[new] = name
+    return name is None and had is not None and had in objects.compared
 
 
 def _inherit(

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 
 from srcad.frontend.branches.carried_memory import CarriedMemory
 from srcad.frontend.domain.representation import is_representable, representing_type, without_value
-from srcad.frontend.domain.structure import parts_of_view, rebuilt, same_structure, with_parts
+from srcad.frontend.domain.structure import (
+    is_mutable,
+    parts_of_view,
+    rebuilt,
+    same_structure,
+    with_parts,
+)
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -172,6 +178,8 @@ def header(
     found = memory.header(start) if memory is not None else None
     if found is None:
         found = _header(state, start, hint, memory)
+        if is_mutable(found) and found is not start:
+            state.objects.names[found] = state.objects.name_of(start)
         if memory is not None:
             memory.note(start, found)
     return found
@@ -295,7 +303,11 @@ def widened(
     """Return a header that holds for both; `same` has those that were made for several names."""
     same = {} if same is None else same
     if (id(known), id(end)) not in same:
-        same[id(known), id(end)] = (known, end, _widened(state, known, end, name, same))
+        wider = _widened(state, known, end, name, same)
+        if is_mutable(wider) and wider is not known:
+            same_object = state.objects.name_of(known) if is_mutable(known) else None
+            state.objects.names[wider] = same_object
+        same[id(known), id(end)] = (known, end, wider)
     return same[id(known), id(end)][2]
 
 

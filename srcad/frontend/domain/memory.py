@@ -70,7 +70,9 @@ class Objects:
     `resized` those that were made longer or shorter, `wanted` those of which an item was to be
     written whose place was not known, `arguments` the caller's objects that are written into;
     `stopped` the objects that `stop_gradient` has made others of, and these;
-    `classes` tells how the classes of objects that were made are reached.
+    `classes` tells how the classes of objects that were made are reached.  `names` has the first
+    version of an object by its later ones; None of what is one object on one path and another on
+    the other.  `compared` are the first versions of objects that were compared by identity.
     """
 
     elements: dict[AbstractValue, Element] = field(default_factory=dict)
@@ -82,6 +84,12 @@ class Objects:
     arguments: dict[Value, Location | None] = field(default_factory=dict)
     classes: dict[type, Path | None] = field(default_factory=dict)
     stopped: list[AbstractValue] = field(default_factory=list)
+    names: dict[AbstractValue, AbstractValue | None] = field(default_factory=dict)
+    compared: set[AbstractValue | None] = field(default_factory=set)
+
+    def name_of(self, box: AbstractValue) -> AbstractValue | None:
+        """Return the first version of an object; None where it is not known which object it is."""
+        return self.names.get(box, box)
 
     def copy(self) -> Objects:
         """Return a snapshot of the current information."""

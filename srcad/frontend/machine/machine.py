@@ -243,6 +243,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
                 frame.env[name] = mapped(box, change, done)
         held = [(a, b) for a, b in done.values() if a is not b and a is not old]
         self.handed.update(b for a, b in ((old, new), *held) if a in self.handed)
+        self.objects.names.update((b, self.objects.name_of(a)) for a, b in ((old, new), *held))
         return held
 
     def reachable(self) -> Iterator[tuple[str, AbstractValue]]:

@@ -9,10 +9,8 @@ from typing import Any, TypeGuard
 
 from srcad.frontend.branches.choices import choose, negation, on_each_side
 from srcad.frontend.domain.predicates import is_of_users
-from srcad.frontend.domain.structure import is_mutable
 from srcad.frontend.domain.values import (
     AbstractValue,
-    AttributesValue,
     Choice,
     Conflict,
     Constant,
@@ -25,7 +23,6 @@ from srcad.frontend.machine.constants import (
     as_tuple,
     is_found,
     is_settled,
-    pinned,
     pinned_count,
     truth,
 )
@@ -33,8 +30,8 @@ from srcad.frontend.machine.dispatch import evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
 from srcad.frontend.operations import outside_containers
+from srcad.frontend.operations.identity import identity
 from srcad.frontend.operations.special_methods import of_objects, special
-from srcad.frontend.store.ownership import refuse_identity
 from srcad.frontend.store.stale import refuse_to_hold
 from srcad.frontend.store.structures import is_of_library
 from srcad.ir.core import Value
@@ -124,7 +121,7 @@ def compare(
     if isinstance(right, Choice):
         return on_each_side(state, right, lambda part: compare(state, op, left, part))
     if isinstance(op, ast.Is | ast.IsNot):
-        return _identity(state, left, right, negated=isinstance(op, ast.IsNot))
+        return identity(state, left, right, negated=isinstance(op, ast.IsNot))
     if isinstance(op, ast.In | ast.NotIn):
         return _membership(state, left, right, negated=isinstance(op, ast.NotIn))
     own = of_objects(state, operator_of(type(op)), left, right)
@@ -198,49 +195,6 @@ def _compared_tuples(
         return result
     known = truth(state, result)
     return Constant(not known) if known is not None else state.not_(result)
-
-
-def _identity(
-    state: Machine, left: AbstractValue, right: AbstractValue, *, negated: bool
-) -> AbstractValue:
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        if left.cls is not right.cls:
-            return Constant(negated)
-        return Constant((pinned(state, left) is pinned(state, right)) != negated)
-    if isinstance(left, AttributesValue) and isinstance(right, AttributesValue):
-        left, right = left.of, right.of
-    refuse_identity(state, left, right)
-    none = [b for b in (left, right) if isinstance(b, Constant) and b.value is None]
-    other = right if left in none else left
-    if none and not _may_be_nothing(state, other):
-        return Constant(negated)
-    if left is right and (isinstance(left, Value) or is_mutable(left)):
-        return Constant(not negated)
-    values = isinstance(left, Value) and isinstance(right, Value)
-    if not none and not values and not _may_be_one_object(left, right):
-        return Constant(negated)
-    result = state.is_(left, right)
-    return negation(state, result) if negated else result
-
-
-def _may_be_nothing(state: Machine, box: AbstractValue) -> bool:
-    """Return True if something may be None at the call: what a data set holds may be."""
-    if not isinstance(box, Value) or not isinstance(box.type, Numeric):
-        return isinstance(box, Value) and isinstance(box.type, Opaque)
-    is_unknown = box.type.form == "any" and box.type.dtype is None
-    return (is_unknown or box.type.kind == "O") and not state.is_active(box)
-
-
-def _may_be_one_object(left: AbstractValue, right: AbstractValue) -> bool:
-    """Return True if one is a constant object, and the other a value that may be it."""
-    value, constant = (left, right) if isinstance(left, Value) else (right, left)
-    if not isinstance(value, Value) or not isinstance(constant, Constant):
-        return False
-    if isinstance(value.type, Numeric):
-        if value.type.cls is not None:
-            return isinstance(constant.value, value.type.cls)
-        return isinstance(constant.value, bool) and value.type.kind in ("b", "?")
-    return isinstance(value.type, Opaque)
 
 
 def _membership(

@@ -23,6 +23,7 @@ from srcad.frontend.machine.dispatch import (
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import construction
 from srcad.frontend.operations.fields import class_path, is_generated, method
+from srcad.frontend.operations.identity import identity
 from srcad.frontend.store.foreign_operands import ask_the_other
 from srcad.frontend.store.lookup import STABLE_MODULES, is_library
 from srcad.ir.core import Value
@@ -191,7 +192,7 @@ def of_objects(
         found = special(state, left, own, right)
         found = special(state, right, reflected, left) if found is None else found
     if found is None and row_of(target).answers == "equality":
-        return _same_object(left, right, negated=target is operator.ne)
+        return _same_object(state, left, right, negated=target is operator.ne)
     return found
 
 
@@ -264,11 +265,11 @@ def of_augmented(
 
 
 def _same_object(
-    left: AbstractValue, right: AbstractValue, *, negated: bool
+    state: Machine, left: AbstractValue, right: AbstractValue, *, negated: bool
 ) -> AbstractValue | None:
     """``left == right`` of objects whose classes do not say what is equal."""
     classes = [b.cls for b in (left, right) if isinstance(b, RecordValue)]
     plain = vars(object)["__eq__"]
     if len(classes) == 2 and all(inspect.getattr_static(c, "__eq__") is plain for c in classes):
-        return Constant((left is right) != negated)
+        return identity(state, left, right, negated=negated)
     return None
