@@ -356,7 +356,14 @@ def test_inner_pullback_of_loop_that_starts_at_constant_has_right_derivative(f, 
     np.testing.assert_allclose(grad(g)(x), difference(g, (x,)), rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", [lambda x: np.array(x[1]), lambda _: 1, lambda x: 2 * x[0]])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        lambda x: np.array(x[1]),
+        lambda _: 1,
+        lambda x: 2 * x[0],
+    ],
+)
 def test_seed_of_inner_pullback_is_converted_to_number(seed):
     g = lambda x: pullback(_product_of_items, x)[1](seed(x))[0][1]  # noqa: E731
     x = np.array([0.2, 1.2])
