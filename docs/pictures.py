@@ -94,7 +94,7 @@ def means_of_problems(page: str) -> tuple[dict[str, float], str, str]:
     -------
     tuple
         The mean of each system over the sizes that all of them support, the number of these sizes
-        and problems, and the date and machine of the measurement.
+        and problems, and two lines: date and machine of the measurement, and versions.
     """
     table = re.findall(r"### Problems\n\n(.*?)\n\n", page, re.DOTALL)[0].splitlines()
     names = [cell.strip() for cell in table[0].strip("|").split("|")]
@@ -115,7 +115,7 @@ def means_of_problems(page: str) -> tuple[dict[str, float], str, str]:
     )[0]
     words = re.findall(r"(?:srcad|numpy|numba|autograd|jax|torch) [\d.]+(?<!\.)", versions)
     count = f"{len(ratios['srcad'])} sizes of {len(problems)} problems"
-    return means, count, f"{date}, {machine} {', '.join(words)}"
+    return means, count, f"{date}, {machine}\n{', '.join(words)}"
 
 
 def picture_of_speed(page: str) -> str:
@@ -126,8 +126,8 @@ def picture_of_speed(page: str) -> str:
     one = left + unit * -low
     bottom = top + step * len(means)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="720" height="{bottom + 62}" '
-        f'viewBox="0 0 720 {bottom + 62}" role="img" font-family="{SANS}" font-size="12" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="720" height="{bottom + 76}" '
+        f'viewBox="0 0 720 {bottom + 76}" role="img" font-family="{SANS}" font-size="12" '
         'fill="#0f172a">',
         "<title>Time of a gradient relative to a hand-written NumPy adjoint</title>",
         '<rect width="100%" height="100%" rx="6" fill="#f8fafc"/>',
@@ -157,8 +157,11 @@ def picture_of_speed(page: str) -> str:
     parts += [
         f'<text x="24" y="{bottom + 36}" font-size="11" fill="#475569">left is faster, logarithmic'
         "; one thread, float64, wall time</text>",
-        f'<text x="24" y="{bottom + 52}" font-size="10" fill="#475569">{html.escape(machine)}'
-        "</text>",
+        *(
+            f'<text x="24" y="{bottom + 52 + 14 * k}" font-size="10" fill="#475569">'
+            f"{html.escape(line)}</text>"
+            for k, line in enumerate(machine.splitlines())
+        ),
         "</svg>\n",
     ]
     return "\n".join(parts)
