@@ -87,6 +87,12 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "srcad"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
+html_context = {
+    "default_mode": "auto"
+}  # light or dark, as the reader's system; no entry is an error
 html_copy_source = False
 ADDRESSES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["metadata"][
     "hooks"
@@ -112,11 +118,27 @@ SECTION_OF_CODE = re.compile(r"^## (SRCAD-\d+) .*$", re.MULTILINE)
 def adapt_source(app: Any, page: str, text: list[str]) -> None:
     """Turn links to files outside of `docs/` into downloads, and index each error by its code.
 
-    A search for ``SRCAD-201`` finds entries of the index; a word of digits in a text is no word.
+    A search for ``SRCAD-201`` finds entries of the index, the main ones (``!``) before all others;
+    a word of digits in a text is no word.
     """
     text[0] = FOLDER.sub(r"`\1`", RECIPE.sub(r"](path:\1)", text[0]))
     if page == "errors":
-        text[0] = SECTION_OF_CODE.sub(r"```{index} single: \1\n```\n\n\g<0>", text[0])
+        text[0] = SECTION_OF_CODE.sub(r"```{index} ! \1\n```\n\n\g<0>", text[0])
+
+
+def link_codes_to_sections(app: Any, doctree: Any) -> None:
+    """Let an entry of the index lead to the section of an error.
+
+    Its own target is empty, and a search stops where it has no text to show.
+    """
+    if app.env.docname != "errors":
+        return
+    sections = doctree.findall(lambda node: node.tagname == "section")
+    codes = {section[0].astext().split()[0]: section["ids"][0] for section in sections}
+    for node in doctree.findall(lambda node: node.tagname == "index"):
+        node["entries"] = [
+            (kind, code, codes[code], *rest) for kind, code, _, *rest in node["entries"]
+        ]
 
 
 def add_code(app: Any, kind: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -150,6 +172,7 @@ def write_redirects(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Connect the functions above to the build."""
     app.connect("source-read", adapt_source)
+    app.connect("doctree-read", link_codes_to_sections)
     app.connect("autodoc-process-docstring", add_code)
     app.connect("build-finished", write_redirects)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

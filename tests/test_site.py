@@ -95,7 +95,7 @@ def test_each_code_of_an_error_has_a_section_that_the_build_indexes():
 
     module.adapt_source(None, "errors", text)
 
-    codes = set(re.findall(r"```\{index\} single: (SRCAD-\d+)\n", text[0]))
+    codes = set(re.findall(r"```\{index\} ! (SRCAD-\d+)\n", text[0]))
     errors = [getattr(srcad.errors, name) for name in srcad.errors.__all__]
     assert codes >= {error.code for error in errors if "code" in vars(error)} - {"SRCAD-000"}
 
