@@ -55,6 +55,40 @@ def test_each_page_is_in_one_toctree():
     assert set(linked.values()) == {1}
 
 
+# The page with the answer, and a part of its text.
+QUESTIONS = {
+    "How do I install it?": ("start", "pip install ."),
+    "Does it run on a GPU?": ("faq", "## Does it run on a GPU?\n\nNo."),
+    "How do I get standard errors?": ("fit", "np.sqrt(np.diag("),
+    "How do I freeze a layer?": ("faq", "srcad.grad(loss, wrt="),
+    "How do I write a rule of my own?": ("custom-rules", "@rules.adjoint("),
+    "How do I use less memory?": ("checkpoints", "checkpointed_range("),
+    "How do I make it faster?": ("compiled", 'backend="numba"'),
+    "How do I ship a derivative?": ("ship", ".export(folder"),
+    "What is refused?": ("limitations", "srcad refuses code that"),
+    "How do I cite it?": ("cite", "CITATION.cff"),
+}
+LINK = re.compile(r"\]\(([\w/-]+)\.md(?:#[\w-]+)?\)")
+
+
+def pages_within(clicks, start="index"):
+    """Return the pages that so many clicks reach, by the links in the texts of pages."""
+    found = {start}
+    for _ in range(clicks):
+        for page in list(found):
+            links = LINK.findall((DOCS / f"{page}.md").read_text())
+            found |= {(Path(page).parent / link).as_posix() for link in links} & PAGES
+    return found
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_question_is_answered_within_two_clicks_of_the_home_page(question):
+    page, answer = QUESTIONS[question]
+
+    assert answer in (DOCS / f"{page}.md").read_text()
+    assert page in pages_within(2)
+
+
 def test_each_public_name_has_a_page():
     assert {name for name, _ in public_names()} - set(LISTED) == set()
 
