@@ -1,4 +1,4 @@
-"""The pages for users of other systems: each program prints what stands under it."""
+"""Pages with programs of other systems: each program prints what stands under it."""
 
 import importlib
 import os
@@ -19,10 +19,11 @@ PAGES = {
     "from-julia": None,
 }
 MODULES = {"PyTorch": "torch"}
+INSIDE = "numpy-inside"  # srcad inside other systems
 SECTION = re.compile(r"^### (\d)\. (.*?)```text\n(.*?)```", re.DOTALL | re.MULTILINE)
 PROGRAM = re.compile(r"```(?:python\n# (\w+)|(julia))\n(.*?)```", re.DOTALL)
 ROW = re.compile(r"^\| (`.*|gradient .*) \| .* \|$", re.MULTILINE)
-TEXTS = {page: (DOCS / f"{page}.md").read_text() for page in PAGES}
+TEXTS = {page: (DOCS / f"{page}.md").read_text() for page in [*PAGES, INSIDE]}
 
 
 def programs(page):
@@ -32,7 +33,7 @@ def programs(page):
             yield int(number), system or julia, program, expected
 
 
-CASES = sorted({(page, system) for page in PAGES for _, system, _, _ in programs(page)}
+CASES = sorted({(page, system) for page in TEXTS for _, system, _, _ in programs(page)}
                - {("from-julia", "julia"), ("from-julia", "srcad")})  # fmt: skip
 
 
@@ -46,7 +47,13 @@ def test_page_has_names_and_five_programs_in_two_systems(page):
     assert "\n## What has no counterpart\n" in TEXTS[page]
 
 
-@pytest.mark.parametrize("page", [*PAGES, "cheat-sheet"])
+def test_page_of_models_inside_has_a_program_for_each_system():
+    systems = [system for _, system, _, _ in programs(INSIDE)]
+
+    assert systems == ["PyTorch", "JAX", "PyTensor"]
+
+
+@pytest.mark.parametrize("page", [*TEXTS, "cheat-sheet"])
 def test_names_of_srcad_exist(page):
     text = (DOCS / f"{page}.md").read_text()
     for name in re.findall(r"\bsrcad\.((?:rules\.|testing\.)?[a-z]\w+)", text):
