@@ -34,7 +34,7 @@ def test_program_of_the_gallery_passes_its_check(name, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore")
 def test_digits_learns(tmp_path, monkeypatch, capsys):
-    for module in ("sklearn", "matplotlib", "tqdm"):
+    for module in ("sklearn", "matplotlib"):
         pytest.importorskip(module)
     picture = tmp_path / "digits.png"
 
