@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,39 @@ def add_code(app: Any, kind: str, name: str, obj: Any, options: Any, lines: list
         lines += ["", f"Its code is {code}; :doc:`/errors` has programs and remedies."]
 
 
+PROGRAM = re.compile(r"^```(?:python|\{code-cell\} python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+USE = re.compile(r"\b(?:srcad\.)?(rules|testing)\.(\w+)|\b(srcad)\.([A-Za-z]\w+)")
+IMPORT = re.compile(r"^from (srcad[\w.]*) import (.+)$", re.MULTILINE)
+MOST = 6  # pages that are named
+
+
+def pages_with_programs() -> dict[str, list[str]]:
+    """Return the pages with programs that use a public name, those with most uses first."""
+    uses: dict[str, Counter[str]] = {}
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        if page.stem == "errors":
+            continue  # its programs fail
+        for program in PROGRAM.findall(page.read_text()):
+            names = [f"{module}.{name.split()[0]}" for module, imported in IMPORT.findall(program)
+                     for name in imported.strip("()").split(",")]  # fmt: skip
+            for module, name, _, own in USE.findall(program):
+                names.append(f"srcad.{own}" if own else f"srcad.{module}.{name}")
+            for name in names:
+                uses.setdefault(name, Counter())[page.stem] += 1
+    return {name: [page for page, _ in found.most_common()] for name, found in uses.items()}
+
+
+PAGES_WITH_PROGRAMS = pages_with_programs()
+
+
+def add_pages(app: Any, kind: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Add the pages with programs that use a public name to its docstring."""
+    pages = PAGES_WITH_PROGRAMS.get(name, [])[:MOST]
+    if pages:
+        links = ", ".join(f":doc:`/{page}`" for page in pages)
+        lines += ["", ".. rubric:: Pages with programs that use it", "", links, ""]
+
+
 REDIRECT = """<!DOCTYPE html>
 <meta charset="utf-8">
 <title>{page}</title>
@@ -174,5 +208,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", adapt_source)
     app.connect("doctree-read", link_codes_to_sections)
     app.connect("autodoc-process-docstring", add_code)
+    app.connect("autodoc-process-docstring", add_pages)
     app.connect("build-finished", write_redirects)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -121,10 +121,25 @@ def test_public_errors_are_all_classes_that_can_be_raised():
     assert set(module.__all__) == raised
 
 
+def configuration():
+    """Return the configuration of the site, a module."""
+    spec = importlib.util.spec_from_file_location("conf", DOCS / "conf.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_names_are_linked_to_pages_with_programs_that_use_them():
+    pages = configuration().pages_with_programs()
+
+    names = {f"srcad.{name}" for name in srcad.__all__}
+    assert len(names & set(pages)) >= 20
+    assert {"higher-order", "jacobians"} <= set(pages["srcad.hvp"])
+    assert "custom-rules" in pages["srcad.rules.adjoint"]
+
+
 def test_each_code_of_an_error_has_a_section_that_the_build_indexes():
-    conf = importlib.util.spec_from_file_location("conf", DOCS / "conf.py")
-    module = importlib.util.module_from_spec(conf)
-    conf.loader.exec_module(module)
+    module = configuration()
     text = [(DOCS / "errors.md").read_text()]
 
     module.adapt_source(None, "errors", text)
