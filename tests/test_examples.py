@@ -47,6 +47,7 @@ def test_digits_learns(tmp_path, monkeypatch, capsys):
 @pytest.mark.filterwarnings("ignore")
 def test_rosenbrock_is_minimised(monkeypatch, capsys):
     pytest.importorskip("scipy")
+    pytest.importorskip("matplotlib.pyplot").switch_backend("Agg")
 
     run("rosenbrock.py", monkeypatch=monkeypatch)
 
