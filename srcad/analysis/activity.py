@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from srcad.analysis.activity_trees import (
     Activity,
@@ -33,6 +34,7 @@ from srcad.ir.core import (
     Function,
     If,
     Loop,
+    Routine,
     Value,
     While,
     carried_outputs,
@@ -150,6 +152,38 @@ def _found(
     return facts
 
 
+# ------------------------------------------------------------------------------- helpers
+_FACTS = "activity"
+
+
+def pattern_of_call(op: Call, facts: Facts) -> tuple[Activity, ...]:
+    """Return the parts of the parameters of a routine through which a derivative may flow."""
+    assert isinstance(op.target, Routine)
+    assert op.target.function is not None
+    pairs = zip(op.args, op.target.function.params, strict=True)
+    return tuple(both(facts.of(a), fully_active(p.type)) for a, p in pairs)
+
+
+def facts_of_helper(
+    routine: Routine, pattern: tuple[Activity, ...], wanted: Activity | None
+) -> Facts:
+    """Return the activity inside a helper, for what of its results is wanted; None for all."""
+    function = routine.function
+    assert function is not None
+    noted = routine.derived.get(_FACTS)
+    if noted is None or noted[0] is not function:
+        noted = routine.derived[_FACTS] = function, dict[Any, Facts]()
+    known: dict[Any, Facts] = noted[1]
+    if (pattern, wanted) not in known:
+        trees = [
+            fully_active(argument_type(atom)) if wanted is None else part(wanted, k)
+            for k, atom in enumerate(function.block.results)
+        ]
+        varied = dict(zip(function.params, pattern, strict=True))
+        known[pattern, wanted] = activity(function, varied, trees)
+    return known[pattern, wanted]
+
+
 # ------------------------------------------------------------------------------- forward
 def _vary_block(block: Block, facts: Facts) -> None:
     for op in block.ops:
@@ -217,6 +251,10 @@ def _varied_result(op: Call, facts: Facts) -> Activity:
         return activity_of_parts(tuple(map(facts.of, built_parts(op))))
     if facts.told is not None and (told := facts.told(op, facts)) is not None:
         return told
+    if isinstance(target, Routine) and target.helper:
+        inner = facts_of_helper(target, pattern_of_call(op, facts), None)
+        assert target.function is not None
+        return activity_of_parts(tuple(map(inner.of, target.function.block.results)))
     found: Activity = False
     for arg in differentiable_arguments(op).values():
         found = (
@@ -320,6 +358,11 @@ def _use_call(op: Call, tree: Activity, facts: Facts) -> None:
     elif keeps_structure(target):
         for arg in differentiable_arguments(op).values():
             facts.use(arg, tree)
+    elif isinstance(target, Routine) and target.helper:
+        inner = facts_of_helper(target, pattern_of_call(op, facts), tree)
+        assert target.function is not None
+        for arg, param in zip(args, target.function.params, strict=True):
+            facts.use(arg, inner.active(param))
     else:
         for arg in differentiable_arguments(op).values():
             facts.use(arg, both(facts.of(arg), fully_active(argument_type(arg))))

@@ -21,6 +21,7 @@ from srcad.ir.core import (
     Display,
     For,
     If,
+    Routine,
     Value,
     While,
     carried_outputs,
@@ -28,7 +29,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import index_parts, makes_fresh, names_other_order
-from srcad.ir.traits import is_in_c_order, is_store, operands_in_loop_order, order_of
+from srcad.ir.traits import is_in_c_order, is_part, is_store, operands_in_loop_order, order_of
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import same
 
@@ -52,6 +53,7 @@ class _Order(NamedTuple):
         return self.gapless or self.given
 
 
+_ORDERS = "memory orders of its results"
 _IN_ORDER = _Order(axes=True, gapless=True)
 _UNKNOWN = _Order(axes=False, gapless=False)
 _GIVEN = _Order(axes=False, gapless=False, given=True)
@@ -64,6 +66,7 @@ class MemoryOrder:
         self.given = set(free_values(block))
         self.known: dict[Value, _Order] = dict.fromkeys(self.given, _GIVEN)
         self.known.update(dict.fromkeys(ordered, _GIVEN._replace(axes=True)))
+        self.several: dict[Value, tuple[_Order, ...]] = {}
         self._read(block)
 
     def is_in_order(self, atom: Atom) -> bool:
@@ -116,10 +119,40 @@ class MemoryOrder:
         return found._replace(axes=True) if rank == 1 else found
 
     def _of_call(self, call: Call) -> _Order:
+        if isinstance(call.target, Routine):
+            self.several[call.result] = self._of_routine(call)
+            return _UNKNOWN
+        if (one := self._of_result(call)) is not None:
+            return one
         if any(map(names_other_order, (*call.args[1:], *(arg for _, arg in call.kwargs)))):
             shows = order_of(call.target) in ("shows", "reshaped")
             return _UNKNOWN._replace(given=shows and self._of(call.args[0]).given)
         return self._in_usual_order(call)
+
+    def _of_routine(self, call: Call) -> tuple[_Order, ...]:
+        """Return the orders of the results of a helper, in its callers' memory if it is given."""
+        function = call.target.function
+        if function is None or not call.target.helper:
+            return ()
+        pairs = zip(function.params, call.args, strict=True)
+        ordered = tuple(p for p, arg in pairs if self._of(arg).axes)
+        noted = call.target.derived.get(_ORDERS)
+        if noted is None or noted[0] is not function:
+            noted = call.target.derived[_ORDERS] = function, {}
+        if ordered not in noted[1]:
+            inner = MemoryOrder(function.block, ordered)
+            found = map(inner._of, function.block.results)
+            noted[1][ordered] = tuple(_UNKNOWN if one.given else one for one in found)
+        orders: tuple[_Order, ...] = noted[1][ordered]
+        return orders
+
+    def _of_result(self, call: Call) -> _Order | None:
+        """Return the order of one of several results of a helper; None of anything else."""
+        whole = call.args[0] if call.args else None
+        if not isinstance(whole, Value) or whole not in self.several or len(call.args) < 2:
+            return None
+        k, orders = getattr(call.args[1], "value", None), self.several[whole]
+        return orders[k] if is_part(call.target) and type(k) is int and k < len(orders) else None
 
     def _in_usual_order(self, call: Call) -> _Order:
         target, order = call.target, order_of(call.target)

@@ -9,7 +9,7 @@ of its operands.  So the classes may be too large, never too small.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from srcad.ir.core import (
     If,
     Loop,
     Op,
+    Routine,
     Value,
     While,
     carried_outputs,
@@ -61,7 +62,8 @@ Node = tuple[Any, str]
 class Sharing(DisjointSets[Node]):
     """The classes; `foreign` are those that somebody outside the function can see.
 
-    `rigid` are the values that may be read-only views.
+    `rigid` are the values that may be read-only views.  `several` are the results of calls of
+    routines, each a tuple of so many: what these share is known one by one.
     """
 
     parents: dict[Node, Node] = field(default_factory=dict)
@@ -71,6 +73,7 @@ class Sharing(DisjointSets[Node]):
     candidates: frozenset[Call] = frozenset()
     refuse_untracked_alias: frozenset[Value] = frozenset()
     rigid: set[Value] = field(default_factory=set)
+    several: dict[Value, int] = field(default_factory=dict)
 
     def own(self, value: Value) -> Node:
         """Return the class of a value's own storage."""
@@ -143,6 +146,10 @@ def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
                     found.same(output, b)
             case For() | While():
                 _loop(op, found)
+    for whole in _read_as_a_whole(function, found.several):
+        for k in range(found.several[whole]):
+            found.join((whole, "own"), (whole, f"item {k}"))
+        found.join((whole, "own"), (whole, "parts"))
     found.rigid = read_only_values(function)
     found.foreign = {found.find(node) for node in found.foreign_nodes}
     found.with_axes = {found.find(node) for node in list(found.parents) if _has_axes(node)}
@@ -229,12 +236,7 @@ def _part(result: Value, container: Value, found: Sharing) -> None:
 
 def _call(op: Call, found: Sharing) -> None:
     result, target = op.result, op.target
-    if (
-        not has_storage(result)
-        or result in found.refuse_untracked_alias
-        or is_one_of(target, _NUMBERS)
-        or keeps_last(target)  # it returns None
-    ):
+    if _has_no_memory(op, found):
         return
     if op in found.candidates:
         _store(op, found)
@@ -242,12 +244,151 @@ def _call(op: Call, found: Sharing) -> None:
         for arg in built_parts(op):
             _hold_all(result, arg, found)
     elif is_part(target):
-        if target is not operator.getitem or not _copies(op):
-            _item(result, op.args[0], found)
+        _part_of(op, found)
+    elif isinstance(target, Routine):
+        _results_of(op, target, found)
     elif (origin := _container_before(op)) is not None:
         _new_list(op, origin, found)
     elif not makes_fresh(op) and not is_store(target, "array") and not is_one_of(target, COPIES):
         _anything(op, found)
+
+
+def _has_no_memory(op: Call, found: Sharing) -> bool:
+    """Return True if a call returns a number or None, or what is only handed out."""
+    if not has_storage(op.result) or op.result in found.refuse_untracked_alias:
+        return True
+    return is_one_of(op.target, _NUMBERS) or keeps_last(op.target)
+
+
+# ------------------------------------------------------------------ calls of our own functions
+@dataclass(frozen=True)
+class Returned:
+    """What the results of a function may share storage with.
+
+    For each result: the parameters with which it may share, and the results before it with which
+    it does.  `is_known` says that none of them may be anything else; `rigid` are those that may be
+    read-only.
+    """
+
+    params: tuple[frozenset[int], ...] = ()
+    like: tuple[frozenset[int], ...] = ()
+    rigid: frozenset[int] = frozenset()
+    is_known: bool = False
+
+
+_RETURNED = "what the results share"
+
+
+def returned(routine: Routine) -> Returned:
+    """Return what the results of a routine may share storage with.
+
+    Of one that calls itself nothing is known while it is being looked into.
+    """
+    function = routine.function
+    known = routine.derived.get(_RETURNED)
+    if known is not None and known[0] is function:
+        found: Returned = known[1]
+        return found
+    routine.derived[_RETURNED] = function, Returned()
+    if function is None:
+        return Returned()
+    made = _returned_by(function)
+    routine.derived[_RETURNED] = function, made
+    return made
+
+
+def _returned_by(function: Function) -> Returned:
+    found = sharing(function)
+    of_params = [
+        {found.find((param, kind)) for kind in ("own", "parts")} for param in function.params
+    ]
+    unknown = {found.find(node) for node in found.foreign_nodes if node[0] not in function.params}
+    calls = calls_by_result(walk(function.block))
+    classes: list[set[Node]] = []
+    rigid: set[int] = set()
+    for k, atom in enumerate(function.block.results):
+        leaves = [leaf for leaf in _built_of(atom, calls) if has_storage(leaf)]
+        if any(isinstance(leaf, Const) for leaf in leaves):
+            return Returned()
+        classes.append({found.find((leaf, kind)) for leaf in leaves for kind in ("own", "parts")})
+        if not unknown.isdisjoint(classes[-1]):
+            return Returned()
+        if not found.rigid.isdisjoint(leaves):
+            rigid.add(k)
+    return Returned(
+        tuple(_meeting(of_params, nodes) for nodes in classes),
+        tuple(_meeting(classes[:k], nodes) for k, nodes in enumerate(classes)),
+        frozenset(rigid),
+        is_known=True,
+    )
+
+
+def _meeting(several: Sequence[set[Node]], nodes: set[Node]) -> frozenset[int]:
+    return frozenset(k for k, other in enumerate(several) if not other.isdisjoint(nodes))
+
+
+def _built_of(atom: Arg, calls: Mapping[Value, Call]) -> Iterator[Any]:
+    """Yield the values and constants that a result is built of."""
+    if isinstance(atom, Display):
+        for item in atom.items:
+            yield from _built_of(item, calls)
+        return
+    maker = calls.get(atom) if isinstance(atom, Value) else None
+    if maker is None or not is_builder(maker.target):
+        yield atom
+        return
+    yield atom
+    for arg in built_parts(maker):
+        yield from _built_of(arg, calls)
+
+
+def _results_of(op: Call, routine: Routine, found: Sharing) -> None:
+    """Relate the results of a call of a routine to its arguments and to each other."""
+    facts, whole = returned(routine), op.result
+    if not facts.is_known or not isinstance(whole.type, TupleOf):
+        _anything(op, found)
+        return
+    found.several[whole] = len(facts.params)
+    for k, (shown, like) in enumerate(zip(facts.params, facts.like, strict=True)):
+        node = (whole, f"item {k}")
+        for j in like:
+            found.join(node, (whole, f"item {j}"))
+        for value in (v for j in shown for v in values_in(op.args[j]) if has_storage(v)):
+            found.join(node, (value, "own"))
+            found.join(node, (value, "parts"))
+
+
+def _item_of_call(op: Call, found: Sharing) -> bool:
+    """Relate one of several results of a routine; False if a call is no such thing."""
+    whole = op.args[0]
+    if not isinstance(whole, Value) or whole not in found.several:
+        return False
+    position = op.args[1].value if isinstance(op.args[1], Const) else None
+    if not isinstance(position, int):
+        return False
+    for kind in ("own", "parts"):
+        found.join((op.result, kind), (whole, f"item {position}"))
+    return True
+
+
+def _part_of(op: Call, found: Sharing) -> None:
+    """Relate something that is taken out of a container, or one of several results."""
+    is_copy = op.target is operator.getitem and _copies(op)
+    if not is_copy and not _item_of_call(op, found):
+        _item(op.result, op.args[0], found)
+
+
+def _read_as_a_whole(function: Function, several: Mapping[Value, int]) -> set[Value]:
+    """Return the results of routines that something reads other than one by one."""
+    if not several:
+        return set()
+    found: set[Value] = set(block_values(function.block))
+    for op in walk(function.block):
+        is_item = isinstance(op, Call) and is_part(op.target) and isinstance(op.args[1], Const)
+        found.update(op.operands[1:] if is_item else op.operands)
+        for inner in op.blocks:
+            found.update(block_values(inner))
+    return found & several.keys()
 
 
 def _container_before(op: Call) -> Arg | None:
@@ -331,8 +472,9 @@ def block_values(block: Block) -> Iterable[Value]:
 
 def read_only_values(function: Function) -> set[Value]:
     """Return the values that may be read-only: broadcast arrays, diagonals, and their views."""
-    calls = (op for op in walk(function.block) if isinstance(op, Call))
+    calls = [op for op in walk(function.block) if isinstance(op, Call)]
     todo = [op.result for op in calls if is_read_only(op.target)]
+    todo += _read_only_items(function)
     ways = (
         _where_parts_alias(function) if todo else {}
     )  # most functions make nothing that is read-only
@@ -342,6 +484,25 @@ def read_only_values(function: Function) -> set[Value]:
         if value not in found:
             found.add(value)
             todo += ways.get(value, ())
+    return found
+
+
+def _read_only_items(function: Function) -> list[Value]:
+    """Return the results of routines that may be read-only."""
+    rigid: dict[Value, frozenset[int]] = {}
+    found: list[Value] = []
+    for op in walk(function.block):
+        if not isinstance(op, Call):
+            continue
+        if isinstance(op.target, Routine):
+            facts = returned(op.target)
+            rigid[op.result] = facts.rigid
+            if not facts.is_known:
+                found.append(op.result)
+        elif is_part(op.target) and isinstance(op.args[0], Value) and op.args[0] in rigid:
+            index = op.args[1]
+            if not isinstance(index, Const) or index.value in rigid[op.args[0]]:
+                found.append(op.result)
     return found
 
 

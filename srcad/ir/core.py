@@ -384,11 +384,18 @@ class Routine:
 
     `function` is filled once it has been lowered.  A call of it has a `TupleOf` result with one
     item per result of the function.  `user` is the user's function object, for names and errors.
+    The body of a `helper`, which does not call itself, can be put in the place of its calls.
+    `of` is the routine that a derived one was made of, `primal` the one that saves what an adjoint
+    takes, `title` what a comment says above them.
     """
 
     name: str
     function: Function | None = None
     user: Any = None
+    helper: bool = False
+    of: Routine | None = None
+    primal: Routine | None = None
+    title: str | None = None
     derived: dict[Any, Any] = field(default_factory=dict)
 
     @property

@@ -262,12 +262,18 @@ def finished(function: Function, own: Sequence[int]) -> Function:
         return y_1, x_bar
     """
     cleaned = checked(_cleaned(function))
-    for routine in routines_of(cleaned):
-        if _DONE not in routine.derived and routine.function is not None:
-            routine.derived[_DONE] = True
-            routine.function = checked(
-                _written_plainly(in_place(checked(_cleaned(routine.function))))
-            )
+    routines = [
+        routine
+        for routine in routines_of(cleaned)
+        if _DONE not in routine.derived and routine.function is not None
+    ]
+    for routine in routines:  # all of them: what one returns decides where its callers write
+        assert routine.function is not None
+        routine.derived[_DONE] = True
+        routine.function = checked(_cleaned(routine.function))
+    for routine in routines:
+        assert routine.function is not None
+        routine.function = checked(_written_plainly(in_place(routine.function)))
     made = in_place(checked(fresh_results(cleaned, own, writable=False)))
     made = made if is_writable(made) else fresh_results(made, own)
     return checked(_written_plainly(made))

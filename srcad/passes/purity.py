@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from srcad.ir.core import Call, Routine
+from srcad.ir.core import Call, Routine, walk
 from srcad.ir.inference.raising import may_raise
 from srcad.ir.operations import operation_of
 from srcad.ir.traits import returns_fresh_object
@@ -15,7 +15,7 @@ def is_noticeable(op: Call) -> bool:
     """Return True if a call must run even if its result is unused."""
     if op.effect:
         return True
-    return op.half == "primal" and (not _only_computes(op.target) or may_raise(op))
+    return op.half == "primal" and (may_raise(op) or not _only_computes(op.target))
 
 
 def is_mergeable(op: Call) -> bool:
@@ -28,5 +28,22 @@ def is_mergeable(op: Call) -> bool:
 
 def _only_computes(target: Any) -> bool:
     """Return True if a call has a value and nothing else: what it does is ours, or in the table."""
+    if isinstance(target, Routine):
+        return _routine_only_computes(target)
     row = operation_of(target)
     return (row is not None and row.pure) or lookup(target) is not None
+
+
+_COMPUTES = "whether it only computes"
+
+
+def _routine_only_computes(routine: Routine) -> bool:
+    """Return True if all that a routine calls has a value and nothing else."""
+    known = routine.derived.get(_COMPUTES)
+    if known is None or known[0] is not routine.function:
+        routine.derived[_COMPUTES] = routine.function, False  # while it is being looked into
+        if routine.function is not None:
+            calls = (op for op in walk(routine.function.block) if isinstance(op, Call))
+            found = all(not op.effect and _only_computes(op.target) for op in calls)
+            routine.derived[_COMPUTES] = routine.function, found
+    return bool(routine.derived[_COMPUTES][1])

@@ -87,8 +87,27 @@ def may_raise(op: Op, caught: Classes | None = None) -> bool:
         return raised is ANYTHING or any(issubclass(r, c) for r in raised for c in caught)
     if row is not None and row.owed is not None:
         return row.owed if isinstance(row.owed, bool) else row.owed(op)
-    loud = isinstance(op.target, Routine) or getattr(op.target, "__module__", None) in _LOUD
-    return loud or misfit(op)
+    if isinstance(op.target, Routine):
+        return routine_may_raise(op.target)
+    return getattr(op.target, "__module__", None) in _LOUD or misfit(op)
+
+
+_RAISES = "whether it may raise"
+
+
+def routine_may_raise(routine: Routine) -> bool:
+    """Return True if a call of a routine must run for the error that it may raise.
+
+    One that calls itself may never return, which is as good.
+    """
+    known = routine.derived.get(_RAISES)
+    if known is not None and known[0] is routine.function:
+        return bool(known[1])
+    routine.derived[_RAISES] = routine.function, True
+    if routine.function is not None:
+        found = any(map(may_raise, routine.function.block.ops))
+        routine.derived[_RAISES] = routine.function, found
+    return bool(routine.derived[_RAISES][1])
 
 
 def fails_for_values(op: Call) -> bool:
