@@ -31,13 +31,17 @@ from srcad.ir.disjoint import Integers, is_entry, nothing_known
 from srcad.ir.inference.builder import Builder, atom_type, result_type
 from srcad.ir.memory import has_storage, makes_fresh
 from srcad.ir.substitute import substituted, substituted_atom, substituted_op
-from srcad.ir.traits import (
-    adds_at_places,
-    law_of_operator,
-    sets_places,
-)
+from srcad.ir.traits import adds_at_places, law_of_operator, sets_places
+from srcad.passes.dce import dce
+from srcad.passes.simplify import simplify
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric, same_dtype
+
+
+def with_fewer_stores(function: Function) -> Function:
+    """Return a function without the reads of stored entries, simplified if that removed one."""
+    less = forward_stores(function)
+    return function if less is function else simplify(dce(less))
 
 
 def forward_stores(function: Function) -> Function:

@@ -26,7 +26,7 @@ import numpy as np
 
 from srcad.analysis.arguments import arguments, differentiable_arguments, is_of_integers
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Atom, Call, Const, Display, Value, values_in
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Routine, Value, values_in
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.traits import exponent_of, law_of, row_with_infinities
@@ -630,7 +630,9 @@ def _may_vanish(sweep: Sweep, arg: Arg) -> bool:
 def _back_to_exponential(sweep: Sweep, value: Value) -> list[Value] | None:
     call = sweep.made.get(value)
     if call is None:
-        return []
+        return None if sweep.is_routine and value in sweep.primal.params else []
+    if isinstance(call.target, Routine):
+        return None
     if _is_of_exponential(call) or law_of(call.target) == "power":
         return None
     return list(call.operands)

@@ -59,7 +59,7 @@ from srcad.transforms.still import note_branch
 from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
 from srcad.transforms.tangent_calls import push_call
 from srcad.transforms.tangents import ForwardScope, dot_hint, unbound_with_tangents
-from srcad.transforms.vjp import prepared, simplified_sweep
+from srcad.transforms.vjp import prepared, simplified
 from srcad.types.join import join
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.structures import OPAQUE, ListOf, TupleOf, Type
@@ -144,7 +144,7 @@ def _pushed(
         undo_block,
         undo_routine_call,
         prepared,
-        simplified_sweep,
+        simplified,
     )
     builder = Builder(where=function.where, half="reverse")
     spelled_out = unbound_with_tangents(function.block, facts.active, sweep.undefined)

@@ -89,7 +89,7 @@ def guarded_operands(
         return operands, result
     if mask is None:
         mask = selection_mask(scope, op.result)
-    if mask is None and _is_cut(scope.sweep, op.result):
+    if mask is None and is_cut(scope.sweep, op.result):
         mask = scope.call(np.not_equal, y_bar, Const(0.0))
     if mask is None:
         return operands, result
@@ -104,7 +104,7 @@ def guarded_operands(
     return {place: guarded(arg) for place, arg in operands.items()}, guarded(result)
 
 
-def _is_cut(sweep: Sweep, value: Value) -> bool:
+def is_cut(sweep: Sweep, value: Value) -> bool:
     """Return True if entries are overwritten later, or lie outside of a kept triangle.
 
     In between there are only calls whose partials do not vanish: a cotangent that is zero by value

@@ -18,7 +18,18 @@ import numpy as np
 
 from srcad.analysis.arguments import arguments, rule_of
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value, values_in
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Display,
+    Routine,
+    Value,
+    values_in,
+    walk,
+)
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.traits import is_checkpoint, is_store
@@ -49,7 +60,7 @@ def zeros_stay(
     test = taking_part.get(y_bar)
     is_mask = isinstance(partial, Value) and _is_bool(partial.type)
     if is_mask or not isinstance(partial, Value):
-        is_known = test is not None or not arrives(scope.sweep, op.result, _towards_selection)
+        is_known = test is not None or not arrives(scope.sweep, op.result, towards_selection)
         if is_mask and is_known:
             test = partial if test is None else scope.call(np.logical_and, test, partial)
         if test is not None:
@@ -57,7 +68,7 @@ def zeros_stay(
         return bar
     if not isinstance(partial.type, Numeric):
         return bar
-    if not arrives(scope.sweep, op.result, _towards_selection):
+    if not arrives(scope.sweep, op.result, towards_selection):
         return bar
     if test is None:
         test = scope.call(operator.ne, unsigned(scope, y_bar), Const(0.0))
@@ -83,7 +94,7 @@ def rows_taking_part(
         rule.entries not in ("contracted", "crossed", "evaluated")
         or not isinstance(y_bar, Value)
         or is_scalar(op.result.type)
-        or not arrives(scope.sweep, op.result, _towards_selection)
+        or not arrives(scope.sweep, op.result, towards_selection)
     ):
         return operands
     if rule.entries == "evaluated":
@@ -200,7 +211,7 @@ def reduced_with_ones(
     along = _axis_along(op, rule, x) if axes is None else None
     if (axes is None and along is None) or not isinstance(y_bar, Value):
         return operands, op.result
-    if not arrives(scope.sweep, op.result, _towards_selection):
+    if not arrives(scope.sweep, op.result, towards_selection):
         return operands, op.result
     test = scope.call(operator.ne, y_bar, Const(0.0))
     if along is not None:
@@ -219,7 +230,7 @@ def entries_stay_zero(scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, ent
         return entry
     if not is_scalar(op.result.type) or not is_scalar(y_bar.type):
         return entry
-    if not arrives(scope.sweep, op.result, _towards_selection):
+    if not arrives(scope.sweep, op.result, towards_selection):
         return entry
     return unless_cut(scope, scope.call(operator.ne, y_bar, Const(0.0)), entry)
 
@@ -270,7 +281,8 @@ def unsigned(scope: ReverseScope, y_bar: Value) -> Arg:
     return maker.args[0] if is_negative and isinstance(maker, Call) else y_bar
 
 
-def _towards_selection(sweep: Sweep, value: Value) -> list[Value] | None:
+def towards_selection(sweep: Sweep, value: Value) -> list[Value] | None:
+    """Return the readers of a value that keep its places, or None where entries are left out."""
     if value in _cut_by_branches(sweep):
         return None
     if is_scalar(value.type) and not _may_cut_numbers(sweep):
@@ -309,8 +321,24 @@ def _towards_whole_cut(sweep: Sweep, value: Value) -> list[Value] | None:
 def asks_for_nan(sweep: Sweep) -> bool:
     """Return True if anything in the primal tells where something is nan."""
     if sweep.asks_for_nan is None:
-        sweep.asks_for_nan = any(map(_is_question, sweep.made.values()))
+        sweep.asks_for_nan = any(map(_is_question, sweep.made.values())) or any(
+            _asks_in_routine(call.target) for call in sweep.made.values()
+        )
     return sweep.asks_for_nan
+
+
+_ASKS = "whether it asks for nan"
+
+
+def _asks_in_routine(target: Any) -> bool:
+    """Return True if a helper, or one that it calls, tells where something is nan."""
+    if not isinstance(target, Routine) or target.function is None:
+        return False
+    if _ASKS not in target.derived:
+        target.derived[_ASKS] = False
+        calls = [op for op in walk(target.function.block) if isinstance(op, Call)]
+        target.derived[_ASKS] = any(_is_question(op) or _asks_in_routine(op.target) for op in calls)
+    return bool(target.derived[_ASKS])
 
 
 def _cut_by_branches(sweep: Sweep) -> frozenset[Value]:

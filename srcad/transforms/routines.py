@@ -9,18 +9,29 @@ of active parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 
-from srcad.analysis.activity import activity
-from srcad.analysis.activity_trees import Activity, both, fully_active
+from srcad.analysis.activity import activity, facts_of_helper, pattern_of_call
+from srcad.analysis.activity_trees import Activity, fully_active
 from srcad.analysis.binding import possibly_undefined
-from srcad.ir.core import Atom, Block, Call, Function, Op, Routine, Value
+from srcad.ir.core import Atom, Block, Call, Function, Op, Routine, Value, values_in, walk
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.substitute import substituted_block
-from srcad.startup.records import dataclass, replace
+from srcad.passes.dce import dce
+from srcad.passes.forward_stores import with_fewer_stores
+from srcad.passes.hoist import hoisted
+from srcad.startup.records import dataclass, field, replace
 from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.denominators import decay_of
+from srcad.transforms.functions_of_rules import with_helpers_inlined
+from srcad.transforms.masks import arrives, is_cut
+from srcad.transforms.mirror import Mirrors, with_old_reads, worth_mirroring
+from srcad.transforms.missing import asks_for_nan, towards_selection
 from srcad.transforms.refusals import refuse_texts
+from srcad.transforms.residuals import close
+from srcad.transforms.selection_masks import has_selection_mask
 from srcad.transforms.split import PullbackParts, split_pullback
-from srcad.transforms.sweep import Path, Sweep, cotangent_type, homes_of
+from srcad.transforms.sweep import Path, Sweep, bar_hint, cotangent_type, homes_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, ListOf, PlacesOf, TupleOf, Type
 
@@ -32,12 +43,16 @@ _HOLLOW_RESULTS = "hollow results"
 
 @dataclass(eq=False)
 class Pair:
-    """A routine's primal and adjoint, and which parameters the adjoint has a result for."""
+    """A routine's primal and adjoint, and which parameters the adjoint has a result for.
+
+    Of the parameters that it may `cut`, the routine may leave out entries.
+    """
 
     primal: Routine
     adjoint: Routine
     active: tuple[int, ...]
     bars: tuple[Type, ...]
+    cut: set[int] = field(default_factory=set)
 
 
 def undo_routine_call(scope: ReverseScope, op: Call, bars: dict[Path, Atom]) -> None:
@@ -46,17 +61,64 @@ def undo_routine_call(scope: ReverseScope, op: Call, bars: dict[Path, Atom]) -> 
     assert isinstance(routine, Routine)
     assert routine.function is not None
     assert isinstance(op.result.type, TupleOf)
-    pairs = zip(op.args, routine.function.params, strict=True)
-    pattern = tuple(both(scope.sweep.facts.of(a), fully_active(p.type)) for a, p in pairs)
+    pattern = pattern_of_call(op, scope.sweep.facts)
+    if routine.helper:
+        inner = facts_of_helper(routine, pattern, scope.sweep.facts.active(op.result))
+        pattern = tuple(map(inner.active, routine.function.params))
     pair = pair_of(scope.sweep, routine, pattern)
+    _note_cuts(scope, op, routine, pair, bars)
     full = Value(TupleOf((*op.result.type.items, OPAQUE)), op.result.hint)
-    saved = Value(OPAQUE, "saved")
+    saved = Value(OPAQUE, _name_of_saved(scope.sweep, op))
     scope.sweep.calls[op.result] = (pair.primal, full, saved)
     seeds = [scope.packed(op.result, (k,), bars) for k in range(len(op.result.type.items))]
     back = scope.builder.call(pair.adjoint, saved, *seeds, type=TupleOf(pair.bars))
     for k, position in enumerate(pair.active):
-        bar = scope.item(back, k, type=pair.bars[k])
+        bar = scope.item(
+            back, k, type=pair.bars[k], hint=bar_hint(routine.function.params[position])
+        )
         scope.contribute(op.args[position], (), bar)
+
+
+def _name_of_saved(sweep: Sweep, op: Call) -> str:
+    """Return the name of what a call saves: that of its result."""
+    read = sweep.read_by.get(op.result, ())
+    name = next((call.result.hint for call in read if call.result.hint), None)
+    return "saved" if name is None else f"saved_{name}"
+
+
+def _note_cuts(
+    scope: ReverseScope, op: Call, routine: Routine, pair: Pair, bars: dict[Path, Atom]
+) -> None:
+    """Note a helper that must be put in place, for what entries are left out of.
+
+    Where entries of its result, or of what it is given, are left out, their cotangents are strong
+    zeros: `masks`, `missing` and `denominators` have to see the operations on both sides.
+    """
+    helpers, sweep = scope.sweep.helpers, scope.sweep
+    if not routine.helper:
+        return
+    items = [call.result for call in sweep.read_by.get(op.result, ())]
+    seeds = [bar for bar in bars.values() if isinstance(bar, Value)]
+    if any(bar in sweep.masks or bar in sweep.taking_part for bar in seeds) or any(
+        is_cut_later(sweep, value) for value in items if sweep.facts.active(value) is not False
+    ):
+        helpers.in_place.add(routine)
+    for position in pair.cut:
+        arg = op.args[position]
+        helpers.cut.update(values_in(arg))
+        if not set(values_in(arg)) <= set(sweep.primal.params):
+            helpers.in_place.add(routine)
+
+
+def is_cut_later(sweep: Sweep, value: Value) -> bool:
+    """Return True if something that reads a value may leave out entries, or divides by it."""
+    if value in sweep.helpers.cut or arrives(sweep, value, towards_selection):
+        return True
+    return (
+        is_cut(sweep, value)
+        or has_selection_mask(sweep, value)
+        or decay_of(sweep, value) is not None
+    )
 
 
 def pair_of(sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> Pair:
@@ -70,12 +132,13 @@ def pair_of(sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> Pa
     params = routine.function.params
     bars = tuple(of_any_form(cotangent_type(params[k].type, pattern[k])) for k in active)
     pair = Pair(
-        Routine(f"{routine.name}_primal", user=routine.user),
-        Routine(f"{routine.name}_adjoint", user=routine.user),
+        _derived_from(routine, "primal"),
+        _derived_from(routine, "adjoint"),
         active,
         bars,
     )
     routine.derived[pattern] = pair
+    pair.adjoint.primal = pair.primal
     hollow = routine.derived.get(_HOLLOW_PARAMS, ())
     returned = routine.derived.get(_HOLLOW_RESULTS, ())
     pair.primal.derived[_HOLLOW_PARAMS] = hollow
@@ -87,6 +150,15 @@ def pair_of(sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> Pa
     return pair
 
 
+def _derived_from(routine: Routine, what: str) -> Routine:
+    return Routine(
+        f"{routine.name}_{what}",
+        user=routine.user,
+        helper=routine.helper,
+        of=routine if routine.of is None else routine.of,
+    )
+
+
 def derived_routine(
     routine: Routine, suffix: str, pattern: Hashable, derive: Callable[[Function], Function]
 ) -> Routine:
@@ -94,7 +166,7 @@ def derived_routine(
     key = (suffix, pattern)
     if key not in routine.derived:
         assert routine.function is not None
-        made = routine.derived[key] = Routine(f"{routine.name}_{suffix}", user=routine.user)
+        made = routine.derived[key] = _derived_from(routine, suffix)
         made.function = replace(derive(routine.function), name=made.name)
     found: Routine = routine.derived[key]
     return found
@@ -140,12 +212,37 @@ def copy_hollow(routine: Routine, made: Routine) -> None:
 
 def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> None:
     assert routine.function is not None
-    function = outer.prepared(routine.function)
+    function = hoisted(outer.prepared(routine.function), pair.active)
     results = function.block.results
     wanted = [fully_active(atom_type(atom)) for atom in results]
     varied = dict(zip(function.params, pattern, strict=True))
+    function = with_helpers_inlined(function, varied, wanted, outer.inline)
     hollow = [function.params[k] for k in routine.derived.get(_HOLLOW_PARAMS, ())]
     refuse_texts(function, varied, wanted)
+    sweep_with = partial(_swept, pair, outer, routine, varied, hollow)
+    made, seeds = sweep_with(function, None)
+    mirrors = worth_mirroring(function, made)
+    if mirrors is not None:
+        function, mirrors = with_old_reads(function, mirrors)
+        made, seeds = sweep_with(function, mirrors)
+    parts = split_pullback(
+        with_fewer_stores(dce(close(made))), function.params, seeds, len(results), hollow
+    )
+    _install(pair, parts, len(results))
+
+
+def _swept(
+    pair: Pair,
+    outer: Sweep,
+    routine: Routine,
+    varied: dict[Value, Activity],
+    hollow: list[Value],
+    function: Function,
+    mirrors: Mirrors | None,
+) -> tuple[Function, tuple[Value, ...]]:
+    """Return a function with its reverse half, and the cotangents of its results that it takes."""
+    results = function.block.results
+    wanted = [fully_active(atom_type(atom)) for atom in results]
     sweep = Sweep(
         activity(function, varied, wanted),
         homes_of(function),
@@ -155,12 +252,18 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
         outer.undo,
         outer.undo_routine,
         outer.prepared,
-        outer.finish,
+        outer.simplified,
+        mirrors=mirrors,
+        helpers=outer.helpers,
+        is_routine=True,
     )
+    if asks_for_nan(outer):
+        sweep.asks_for_nan = True
     scope = ReverseScope(sweep, function.block, Builder(half="reverse", where=function.where))
     seeds: list[Value] = []
     for k, (atom, tree) in enumerate(zip(results, wanted, strict=True)):
-        seed = Value(of_any_form(cotangent_type(atom_type(atom), tree)), "y_bar")
+        name = bar_hint(atom) if isinstance(atom, Value) else None
+        seed = Value(of_any_form(cotangent_type(atom_type(atom), tree)), name or "result_bar")
         seeds.append(seed)
         if k in routine.derived.get(_HOLLOW_RESULTS, ()):
             _contribute_hollow(scope, atom, seed)
@@ -170,14 +273,17 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
     gradients = []
     for k in pair.active:
         param = function.params[k]
-        sweep.facts.useful[param] = pattern[k]
-        gradients.append(scope.pack(param, scope.take(param)))
+        sweep.facts.useful[param] = varied[param]
+        taken = scope.take(param)
+        found = [bar for bar in taken.values() if isinstance(bar, Value)]
+        if is_cut_later(sweep, param) or any(
+            bar in sweep.masks or bar in sweep.taking_part for bar in found
+        ):
+            pair.cut.add(k)
+        gradients.append(scope.pack(param, taken))
     block = Block((), (*function.block.ops, *scope.builder.ops), (*results, *gradients))
     derived = Function(function.name, (*function.params, *seeds), block, function.where)
-    parts = split_pullback(
-        sweep.finish(derived, sweep), function.params, tuple(seeds), len(results), hollow
-    )
-    _install(pair, parts, len(results))
+    return sweep.simplified(derived, sweep), tuple(seeds)
 
 
 def _contribute_hollow(scope: ReverseScope, atom: Atom, seed: Value) -> None:
@@ -194,20 +300,28 @@ def _contribute_hollow(scope: ReverseScope, atom: Atom, seed: Value) -> None:
 
 
 def _install(pair: Pair, parts: PullbackParts, count: int) -> None:
-    """Pack the saved values into one, which the primal passes to the reverse function."""
+    """Pack the saved values into one, which the primal passes to the reverse function.
+
+    They are in the order in which they are made: parameters first.
+    """
     results = parts.primal.block.results
-    saved_type = TupleOf(tuple(atom_type(atom) for atom in results[count:]))
+    made = [*parts.primal.params, *(v for op in walk(parts.primal.block) for v in op.results)]
+    place = {value: k for k, value in enumerate(made)}
+    rows = sorted(
+        zip(parts.saved, results[count:], strict=True),
+        key=lambda row: place.get(row[1], 0) if isinstance(row[1], Value) else 0,
+    )
+    saved = [atom for _, atom in rows]
     builder = Builder(ops=list(parts.primal.block.ops), where=parts.primal.where)
-    packed = builder.build_tuple(*results[count:], hint="saved")
+    packed = builder.build_tuple(*saved, hint="saved")
     pair.primal.function = replace(
         parts.primal, name=pair.primal.name, block=builder.finish(*results[:count], packed)
     )
-    given = Value(saved_type, "saved")
+    given = Value(TupleOf(tuple(map(atom_type, saved))), "saved")
     unpack = Builder(where=parts.adjoint.where, half="reverse")
     mapping: dict[Value, Atom] = {}
-    for k, value in enumerate(parts.saved):
-        part = unpack.item(given, k, hint=value.hint, type=value.type)
-        mapping[value] = part
+    for k, (value, _) in enumerate(rows):
+        mapping[value] = unpack.item(given, k, hint=value.hint, type=value.type)
     body = substituted_block(parts.adjoint.block, mapping)
     seeds = parts.adjoint.params[len(parts.saved) :]
     block = Block((), (*unpack.ops, *body.ops), body.results)

@@ -40,6 +40,13 @@ def selection_mask(scope: ReverseScope, value: Value) -> Value | None:
     return None if plan is None else plan(scope)
 
 
+def has_selection_mask(sweep: Sweep, value: Value) -> bool:
+    """Return True if the result does not depend on all entries of a value."""
+    if not isinstance(value.type, Numeric) or not value.type.shape:
+        return False
+    return _mask_of_value(sweep, value) is not None
+
+
 def _mask_of_value(sweep: Sweep, value: Value) -> Mask:
     known: dict[Value, Mask] = sweep.masks_of_uses
     if value not in known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -44,6 +44,26 @@ _FLOAT64 = np.dtype(np.float64)
 NOTHING = Opaque(type(None))
 
 
+class HelpersInPlaceError(Exception):
+    """A derivative for which the bodies of some functions have to stand where they are called."""
+
+    def __init__(self, routines: Iterable[Routine]) -> None:
+        super().__init__()
+        self.routines = frozenset(routines)
+
+
+@dataclass(eq=False)
+class Helpers:
+    """What a reverse pass finds out about functions that are called.
+
+    `in_place` are those whose bodies have to stand in the place of their calls.  `cut` are values
+    of which a function that reads them leaves out entries.
+    """
+
+    in_place: set[Routine] = field(default_factory=set)
+    cut: set[Value] = field(default_factory=set)
+
+
 @dataclass(eq=False)
 class Sweep:
     """State shared by all scopes of one reverse pass.
@@ -60,7 +80,8 @@ class Sweep:
     value stands grow with it, once that was asked; `deferred` has cotangents that are 0 where those
     of powers are, which is not written yet.  `still` has tests that are False where a tangent is 0
     because nothing moves.  `all_real` says that there is no complex number in the primal: what has
-    no known dtype is real there.
+    no known dtype is real there.  `helpers` says what was found out about those that are called;
+    `is_routine` that the primal is one of them.
     """
 
     facts: Facts
@@ -71,7 +92,7 @@ class Sweep:
     undo: Callable[..., None]
     undo_routine: Callable[..., None]
     prepared: Callable[[Function], Function]
-    finish: Callable[[Function, Sweep], Function]
+    simplified: Callable[[Function, Sweep], Function]
     lazy: set[Value] = field(default_factory=set)
     masks: dict[Value, Value] = field(default_factory=dict)
     taking_part: dict[Value, Value] = field(default_factory=dict)
@@ -88,6 +109,8 @@ class Sweep:
     deferred: dict[Value, Value] = field(default_factory=dict)
     still: dict[Value, Value] = field(default_factory=dict)
     all_real: bool = True
+    helpers: Helpers = field(default_factory=lambda: Helpers())
+    is_routine: bool = False
 
     def __post_init__(self) -> None:
         self.all_real = not is_for_complex(self.inline) and not may_be_complex(

@@ -11,7 +11,7 @@ from srcad.analysis.binding import possibly_undefined
 from srcad.ir.core import Atom, Block, For, Function, Half, Op, Value, walk
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.dce import dce
-from srcad.passes.forward_stores import forward_stores
+from srcad.passes.forward_stores import with_fewer_stores
 from srcad.passes.hoist import hoisted
 from srcad.passes.safe_division import safe_division
 from srcad.passes.shape_reads import steady_shapes
@@ -26,7 +26,13 @@ from srcad.transforms.mirror import Mirrors, with_old_reads, worth_mirroring
 from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.residuals import close
 from srcad.transforms.routines import undo_routine_call, with_primal_calls
-from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
+from srcad.transforms.sweep import (
+    HelpersInPlaceError,
+    Inline,
+    Sweep,
+    cotangent_type,
+    homes_of,
+)
 from srcad.types.structures import TupleOf, Type
 
 
@@ -98,7 +104,7 @@ def vjp(
     found = dict(zip(made.leaves, bars, strict=True))
     gradients = {param: gradient(scope, param, found) for param in dict.fromkeys(params)}
     results = (y, *(gradients[p] for p in params))
-    return _with_fewer_stores(simplify(replace(derived, block=scope.builder.finish(*results))))
+    return with_fewer_stores(simplify(replace(derived, block=scope.builder.finish(*results))))
 
 
 def _with_helpers(
@@ -143,7 +149,7 @@ def _swept(
         undo_block,
         undo_routine_call,
         reversible,
-        simplified_sweep,
+        simplified,
         mirrors=mirrors,
     )
     scope = ReverseScope(sweep, function.block, Builder(half="reverse", where=function.where))
@@ -153,6 +159,8 @@ def _swept(
         params_out = (*params_out, seed)
     scope.contribute(y, (0,) if has_aux else (), seed)
     undo_block(scope)
+    if sweep.helpers.in_place:
+        raise HelpersInPlaceError(sweep.helpers.in_place)
     leaves = gradient_leaves(scope, params)
     block = Block((), (*function.block.ops, *scope.builder.ops), (y, *leaves.values()))
     derived = simplified(Function(function.name, params_out, block, function.where), sweep)
@@ -170,16 +178,6 @@ def reversible(function: Function) -> Function:
 def prepared(function: Function) -> Function:
     """Return a function as the sweep expects it: without dead code, all of it primal."""
     return dce(steady_shapes(as_primal(function)))
-
-
-def simplified_sweep(derived: Function, sweep: Sweep) -> Function:
-    """Simplify the code of the sweep, then bring its residuals into scope."""
-    return _with_fewer_stores(dce(close(simplified(derived, sweep))))
-
-
-def _with_fewer_stores(function: Function) -> Function:
-    less = forward_stores(function)
-    return function if less is function else simplify(dce(less))
 
 
 def simplified(derived: Function, sweep: Sweep) -> Function:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from srcad.backends.python.naming.coalesce import Webs, coalesce, moving_copies
@@ -32,8 +32,8 @@ from srcad.backends.python.plan.structure import Structured, structure
 from srcad.backends.python.writing.text import Comment, render
 from srcad.backends.python.writing.writer import Writer
 from srcad.errors import short_place_of
-from srcad.ir.core import Atom, Call, Function, Location, Routine, Value, walk
-from srcad.ir.traits import is_builder
+from srcad.ir.core import Atom, Call, Const, Function, Location, Routine, Value, walk
+from srcad.ir.traits import is_builder, is_item
 from srcad.startup.records import dataclass
 
 # Which variables must be bound even where they are undefined.
@@ -131,34 +131,80 @@ def emit(
         The text, its tree, the objects that it refers to, and the line map.
     """
     routines = list(_routines(function))
-    drafts = [_draft(f) for f in (function, *(r.function for r in routines if r.function))]
+    drafts = [_draft(function)]
+    of_routine: dict[Routine, _Draft] = {}
+    for routine in routines:
+        assert routine.function is not None
+        if routine.primal in of_routine:
+            _name_saved(routine.function, of_routine[routine.primal])
+        of_routine[routine] = _draft(routine.function)
+        drafts.append(of_routine[routine])
     taken = {n for draft in drafts for n in draft.webs.names.values()}
     taken |= {parameter_name(p.hint) for draft in drafts for p in draft.function.params}
     space = Globals(taken)
     main = space.define(name or function.name)
-    names = [main, *(space.define(r.name, r) for r in routines)]
+    names = [main, *(space.define(wanted, r) for r, wanted in _numbered(routines))]
     comment_of = _comments(source_line)
     places: dict[ast.AST, Location] = {}
     body: list[ast.stmt] = []
     for draft, written in zip(drafts, names, strict=True):
         body.append(_definition(draft, written, space, comment_of, places))
     body[0].header = tuple(header or _header(function))  # type: ignore[attr-defined]
+    titled: set[Routine] = set()
+    for routine, definition in zip(routines, body[1:], strict=True):
+        first = routine.of or routine
+        if first not in titled and first.title is not None:
+            definition.header = (first.title,)  # type: ignore[attr-defined]
+        titled.add(first)
     text, parsed = render(ast.Module(body, []))
     line_map = _line_map(ast.Module(body, []), parsed, places)
     return Emitted(main, text, parsed, space.namespace, line_map)
 
 
 def _routines(function: Function) -> Iterator[Routine]:
-    """Return the routines that a function reaches, each once, in the order of their first call."""
-    found: dict[Routine, None] = {}
+    """Return the routines that a function reaches, each once.
+
+    They are in the order of their first calls; those made of one stand together.
+    """
+    found: dict[Routine, list[Routine]] = {}
     todo = [function]
-    while todo:
-        for op in walk(todo.pop().block):
-            if isinstance(op, Call) and isinstance(op.target, Routine) and op.target not in found:
-                found[op.target] = None
+    for one in todo:
+        for op in walk(one.block):
+            if not isinstance(op, Call) or not isinstance(op.target, Routine):
+                continue
+            group = found.setdefault(op.target.of or op.target, [])
+            if op.target not in group:
+                group.append(op.target)
                 if op.target.function is not None:
                     todo.append(op.target.function)
-    return iter(found)
+    return (routine for group in found.values() for routine in group)
+
+
+def _name_saved(adjoint: Function, primal: _Draft) -> None:
+    """Give what an adjoint takes out of the saved values the names that they have in the primal."""
+    packed = primal.function.block.results[-1]
+    made = next((op for op in primal.function.block.ops if packed in op.results), None)
+    saved = adjoint.params[0] if adjoint.params else None
+    if not isinstance(made, Call) or not is_builder(made.target) or saved is None:
+        return
+    for op in adjoint.block.ops:
+        if isinstance(op, Call) and is_item(op.target) and op.args[0] is saved:
+            index = op.args[1]
+            atom = made.args[index.value] if isinstance(index, Const) else None
+            if op.result.hint is None and isinstance(atom, Value):
+                op.result.hint = primal.webs.names.get(atom)
+
+
+def _numbered(routines: Iterable[Routine]) -> Iterator[tuple[Routine, str]]:
+    """Return the names of routines: those of the second reading of a function end in 2."""
+    readings: dict[str, list[Routine]] = {}
+    for routine in routines:
+        first = routine.of or routine
+        known = readings.setdefault(first.name, [])
+        if first not in known:
+            known.append(first)
+        k = known.index(first)
+        yield routine, f"{routine.name}_{k + 1}" if k else routine.name
 
 
 def _draft(function: Function) -> _Draft:

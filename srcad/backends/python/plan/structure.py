@@ -53,10 +53,11 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.inference.builder import Builder
+from srcad.ir.primitives import identity
 from srcad.ir.traits import built_parts, is_item, is_same, is_structure
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
-from srcad.types.structures import OPAQUE, ListOf
+from srcad.types.structures import OPAQUE, ListOf, TupleOf
 
 
 @dataclass(eq=False)
@@ -73,7 +74,8 @@ def structure(function: Function) -> Structured:
     """Give a function the shape of a Python program."""
     uses = collected_uses(function.block)
     structurer = Structurer(uses)
-    body = structurer.block(function.block, terminators.FunctionEnd())
+    unpacked = structurer.saved_parts(function)
+    body = [*unpacked, *structurer.block(function.block, terminators.FunctionEnd())]
     return Structured(function.params, body, structurer.alias, uses)
 
 
@@ -227,6 +229,15 @@ class Structurer:
             for call in calls[1:]:
                 self.alias[call.result] = calls[0].result
         return tuple(parts)
+
+    def saved_parts(self, function: Function) -> list[Statement]:
+        """Unpack the values that a primal has saved, which are the first parameter."""
+        first = function.params[0] if function.params else None
+        if first is None or first.hint != "saved" or not isinstance(first.type, TupleOf):
+            return []
+        parts = self.unpacked(first, at_least=2)
+        given = Call(target=identity, args=(first,), result=Value(first.type), half="reverse")
+        return [Do(given, given.result, parts)] if parts else []
 
     # -------------------------------------------------------------------------------- loops
     def _loop(self, op: For | While) -> list[Statement]:
