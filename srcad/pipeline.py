@@ -10,6 +10,7 @@ from typing import Any
 from srcad.analysis.initialised_entries import reads_only_written
 from srcad.analysis.opaque_results import are_results_stopped, refuse_uses
 from srcad.arguments.aliasing import groups, names_of, overlapping, refuse_shared, shared
+from srcad.arguments.options import setting_of_helpers
 from srcad.arguments.request import Parameter, Request, module_of_callable, name_of
 from srcad.arguments.signature import describe, generic, is_in_c_order
 from srcad.arguments.wrt import WrtEntry, differentiated
@@ -17,18 +18,20 @@ from srcad.backends.interface import Backend, NotCovered, Written
 from srcad.backends.interface.saved_names import named_alike
 from srcad.backends.registry import BACKENDS, backend_of
 from srcad.errors import NotCompiledError, SrcadError, UnsupportedTypeError
-from srcad.frontend.domain.frames import Dicts, Inactive, NumbersNeeded
+from srcad.frontend.domain.frames import Dicts, Inactive, InPlaceNeeded, NumbersNeeded
 from srcad.frontend.domain.outside_places import Outside
 from srcad.frontend.domain.surroundings import noting_surroundings
 from srcad.frontend.lower import Lowered, Signature, lower
 from srcad.frontend.outside.doubts import Again
 from srcad.ir.core import Function
 from srcad.modes.hidden import refuse_hidden
-from srcad.modes.mode import Part, Problem, Results, Run
+from srcad.modes.mode import Mode, Part, Problem, Results, Run
 from srcad.modes.registry import MODES
 from srcad.passes.finish import checked, finished
+from srcad.passes.put_in_place import with_small_helpers_in_place
 from srcad.startup.deep_recursion import deep_recursion
 from srcad.startup.records import dataclass, replace
+from srcad.transforms.sweep import HelpersInPlaceError
 from srcad.types.sizes import Assumption, ShapeEnvironment
 from srcad.types.sources import is_besides_arguments, read, spelled
 from srcad.types.structures import TupleOf, Type
@@ -122,6 +125,16 @@ def compiled(
         why="a list holds numbers of more than one class.",
         help="make them plain numbers:  [float(v) for v in values]",
     )
+
+
+_WITH_HELPERS = ("grad", "value_and_grad")
+
+
+def keeps_helpers(request: Request) -> bool:
+    """Return True if functions that are called may stay functions in a derivative."""
+    if setting_of_helpers() == "inline" or request.mode not in _WITH_HELPERS:
+        return False
+    return not request.check_finite and backend_of(request.backend) is _first()
 
 
 def _compiled(
@@ -251,9 +264,20 @@ def compiled_for_types(
     environment: ShapeEnvironment,
     arguments: Mapping[str, Any],
 ) -> Compiled:
-    """Lower a function for these types, differentiate it, and generate code."""
+    """Lower a function for these types, differentiate it, and generate code.
+
+    Functions that it calls stay functions, where that can be.
+    """
+    make = partial(_of_types, function, parameters, request, types, environment, arguments)
+    if keeps_helpers(request):
+        with suppress(InPlaceNeeded, SrcadError):
+            return _with_surroundings(partial(make, helpers=True))
+    return _with_surroundings(partial(make, helpers=False))
+
+
+def _with_surroundings(make: Callable[[], Compiled]) -> Compiled:
     with deep_recursion(), noting_surroundings() as noted:
-        made = _of_types(function, parameters, request, types, environment, arguments)
+        made = make()
     guards = (*made.lowered.guards, *noted.guards)
     return replace(made, lowered=replace(made.lowered, guards=guards))
 
@@ -265,22 +289,34 @@ def _of_types(
     types: Types,
     environment: ShapeEnvironment,
     arguments: Mapping[str, Any],
+    *,
+    helpers: bool,
 ) -> Compiled:
     mode, places = MODES[request.mode], places_of(function, parameters, request, types)
     active = differentiated(places, parameters)
     ordered = tuple(name for name in active if is_in_c_order(arguments.get(name)))
     items = {name: some for name, some in active.items() if some is not None}
     signature = Signature(
-        types, environment, tuple(active), items, arguments=arguments, ordered=ordered
+        types,
+        environment,
+        tuple(active),
+        items,
+        arguments=arguments,
+        ordered=ordered,
+        helpers=helpers,
     )
     lowered = _lowered(function, parameters, signature)
+    if helpers:
+        lowered = replace(lowered, function=with_small_helpers_in_place(lowered.function))
     refuse_hidden(lowered, request, arguments, active)
-    problem = Problem(function, lowered.function, request, parameters, types, places, arguments)
-    if lowered.raises:
-        results = _raising(problem)
-    else:
-        made = checked(mode.derive(checked(lowered.function), request, problem.wrt))
-        results = mode.results(made, problem)
+    while True:
+        problem = Problem(function, lowered.function, request, parameters, types, places, arguments)
+        try:
+            results = _results(mode, problem, raises=lowered.raises)
+            break
+        except HelpersInPlaceError as found:
+            whole = with_small_helpers_in_place(lowered.function, also=found.routines)
+            lowered = replace(lowered, function=whole)
     backend = _backend_for(request)
     load = partial(_loaded, name_of(function), module_of_callable(function))
     loaded, texts, written_by, not_covered = load(backend, results.parts)
@@ -300,6 +336,14 @@ def _of_types(
         loaded,
         not_covered,
     )
+
+
+def _results(mode: Mode, problem: Problem, *, raises: bool) -> Results:
+    """Return the parts of a derivative."""
+    if raises:
+        return _raising(problem)
+    made = mode.derive(checked(problem.lowered), problem.request, problem.wrt)
+    return mode.results(checked(made), problem)
 
 
 # --------------------------------------------------------------------------- the arguments

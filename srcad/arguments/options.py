@@ -89,3 +89,11 @@ def compiler_is_disabled() -> bool:
         return bool(int(os.environ.get("NUMBA_DISABLE_JIT", "0")))
     except ValueError:
         return False  # as in Numba, which warns of it
+
+
+def setting_of_helpers() -> str:
+    """Return how functions that are called are read: "inline" keeps none of them.
+
+    The variable of the environment is for bisecting a doubt; it is read at each compilation.
+    """
+    return os.environ.get("SRCAD_HELPERS", "")

@@ -16,6 +16,7 @@ from functools import partial
 from types import CodeType
 from typing import Any
 
+from srcad.arguments.options import setting_of_helpers
 from srcad.arguments.request import Parameter, Request, anchor_of, name_of
 from srcad.calling.causes import Cause, Recompilations
 from srcad.calling.inspection import CacheInfo
@@ -286,12 +287,13 @@ class Record:
         WrtError
             The request names no parameter.
         """
-        short = (request, how, id(parameters))
+        helpers = setting_of_helpers()
+        short = (request, how, id(parameters), helpers)
         family = self._recent.get(short)
         if family is not None and family.parameters is parameters:
             return family
         request.places(function, parameters)
-        key = (request, how, parameters)
+        key = (request, how, parameters, helpers)
         with self.lock:
             family = self.families.get(key)
             if family is None:

@@ -19,7 +19,7 @@ import numpy as np
 
 import srcad.modes.nested  # noqa: F401 - functions may call derivatives that were unpickled
 from srcad.arguments.aliasing import overlapping
-from srcad.arguments.options import Backend, Numba
+from srcad.arguments.options import Backend, Numba, setting_of_helpers
 from srcad.arguments.request import (
     Parameter,
     Request,
@@ -449,8 +449,8 @@ class Gradient(Pickled, Generic[P, R]):
         asked = self.request.of(self.function, parameters_of(self.function) or ())
         return [
             family
-            for (request, wrapping, _), family in record.families.items()
-            if request == asked and wrapping == how
+            for (request, wrapping, _, helpers), family in record.families.items()
+            if (request, wrapping, helpers) == (asked, how, setting_of_helpers())
         ]
 
     def _newest(self) -> Any:

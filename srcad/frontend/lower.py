@@ -33,6 +33,7 @@ from srcad.frontend.functions.inlining import (
     refuse_without_result,
     size_of,
 )
+from srcad.frontend.functions.kept_functions import Helpers
 from srcad.frontend.functions.opaque_calls import refuse_hits
 from srcad.frontend.interpreter import Interpreter
 from srcad.frontend.machine.constants import box_of_arg, spread
@@ -100,6 +101,8 @@ class Signature:
         The arguments of the call that caused the compilation (for objects of the user's classes).
     overlaps, ordered
         Parameters that share memory, read as views of one copy; those whose arrays lie in C order.
+    helpers : bool
+        Whether functions that are called stay functions, where that can be.
     """
 
     types: Mapping[str, Type]
@@ -109,6 +112,7 @@ class Signature:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     overlaps: Sequence[Sequence[str]] = ()
     ordered: Collection[str] = ()
+    helpers: bool = False
 
 
 def lower(
@@ -152,6 +156,7 @@ def lower(
         outside=outside,
         dicts=dicts,
         arguments=dict(signature.arguments),
+        helpers=Helpers() if signature.helpers else None,
     )
     params = {name: Value(type_, name) for name, type_ in signature.types.items()}
     where, name = None, name_of(function)

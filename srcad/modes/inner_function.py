@@ -15,7 +15,7 @@ import numpy as np
 from srcad import errors, runtime
 from srcad.analysis.opaque_results import refuse_uses
 from srcad.arguments.request import Request
-from srcad.frontend.domain.frames import Unreachable
+from srcad.frontend.domain.frames import InPlaceNeeded, Unreachable
 from srcad.frontend.domain.memory import Origin
 from srcad.frontend.domain.structure import (
     Done,
@@ -341,6 +341,8 @@ class InnerFunction:
         places: Sequence[nested_wrt.Key],
     ) -> None:
         self.state = state
+        if state.helpers is not None:  # pairs of pairs are right, and nobody can read them
+            raise InPlaceNeeded
         boxes: dict[nested_wrt.Key, AbstractValue] = dict(enumerate(args))
         boxes.update(kwargs.items())
         boxes.update((place, _by_attributes(state, boxes[place])) for place in places)

@@ -21,6 +21,10 @@ class NumbersNeeded(Exception):  # noqa: N818 - a state of the reading, caught w
     """Arithmetic with a number of a subclass of `int` or `float` that is differentiated by."""
 
 
+class InPlaceNeeded(Exception):  # noqa: N818 - a state of the reading, caught where it starts
+    """A function in which all helpers are to be read in place."""
+
+
 class Unreachable(Exception):  # noqa: N818 - control flow of the reader, not an error
     """The current path ends here: it raises, or it reads a value that is still unknown."""
 

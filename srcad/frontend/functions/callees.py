@@ -11,8 +11,14 @@ from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue
-from srcad.frontend.functions import calls_on_copies, lazy_iterables, opaque_calls, recursion
-from srcad.frontend.functions.inlining import bind_parameters, inline, is_recursive, reading
+from srcad.frontend.functions import (
+    calls_on_copies,
+    kept_functions,
+    lazy_iterables,
+    opaque_calls,
+    recursion,
+)
+from srcad.frontend.functions.inlining import bind_parameters, is_recursive, read_body, reading
 from srcad.frontend.machine.constants import number_class, raises
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply
 from srcad.frontend.machine.machine import Machine
@@ -111,10 +117,14 @@ def called_in_place(state: Machine, callee: Any, args: Args, kwargs: Kwargs) -> 
     """Call a function of the user."""
     if is_generator(callee.node):
         return lazy_iterables.generator_of_call(state, callee, args, kwargs)
+    bound = bind_parameters(state, callee, args, kwargs)
     if is_recursive(state, callee):
-        bound = bind_parameters(state, callee, args, kwargs)
+        kept_functions.refuse_recursion(state, callee)
         found = recursion.call_recursive(state, callee, bound)
-        if found is not None:
-            return found
+    else:
+        found = kept_functions.call_helper(state, callee, bound)
+    if found is not None:
+        return found
     with reading(state, callee.key, (*callee.parts, *args, *kwargs.values())):
-        return inline(state, callee, args, kwargs)
+        callee.frame.env = dict(bound)
+        return read_body(state, callee.node, callee.frame)

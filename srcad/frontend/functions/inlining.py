@@ -49,7 +49,7 @@ class Callee:
 
     A default value is read, and guarded, only where no argument is given.
     `around` has the names that a local function holds of functions that have returned, `parts`
-    are all things that it holds.
+    are all things that it holds.  `qualname` is how it is called, with the class of a method.
     """
 
     node: ast.FunctionDef | ast.Lambda
@@ -59,6 +59,7 @@ class Callee:
     key: Any = None
     around: Frame | None = None
     parts: tuple[AbstractValue, ...] = ()
+    qualname: str = ""
 
     @property
     def parameters(self) -> ast.arguments:
@@ -101,7 +102,7 @@ def callee_of(state: Machine, function: FunctionType, path: Path | None) -> Call
     named = (function.__kwdefaults__ or {}).items()
     kw_defaults = {name: default(value, "kwdefault", name) for name, value in named}
     key = id(function.__code__), id(function.__globals__), *map(id, cells.values())
-    return Callee(node, frame, defaults, kw_defaults, key)
+    return Callee(node, frame, defaults, kw_defaults, key, qualname=plain(function.__qualname__))
 
 
 def _default(

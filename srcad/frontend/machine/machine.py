@@ -108,6 +108,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
     arguments: dict[str, Any] = field(default_factory=dict)
     routines: dict[Any, Any] = field(default_factory=dict)
     unrolled: dict[Any, Any] = field(default_factory=dict)
+    helpers: Any = None
     handed: set[AbstractValue] = field(default_factory=set)
     inlining: list[Any] = field(default_factory=list)
     in_comprehension: bool = False

@@ -1,0 +1,728 @@
+"""Helpers that stay functions: each is read once per abstract signature, as a `Routine`.
+
+A function that another one calls is read apart from its callers, with parameters of its own in the
+place of what it is given and of what it reads of the functions around it.  Another call with
+arguments of the same kinds calls what was read.  What cannot be read so, because it writes into
+something that is not its own, say, is read in place as if nobody had tried.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
+
+from srcad import errors
+from srcad.errors import short_place_of
+from srcad.frontend.branches.loop_header import VaryingLength
+from srcad.frontend.domain.frames import NotConstant, Unreachable
+from srcad.frontend.domain.representation import without_value
+from srcad.frontend.domain.structure import (
+    components,
+    is_mutable,
+    rebuilt,
+    same_structure,
+    with_parts,
+)
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    AttributesValue,
+    BoundValue,
+    Constant,
+    DictValue,
+    Frame,
+    FunctionValue,
+    ListValue,
+    MethodValue,
+    RecordValue,
+    Structure,
+    Text,
+    TupleValue,
+    ViewValue,
+)
+from srcad.frontend.functions.inlining import Callee, read_body, reading
+from srcad.frontend.functions.recursion import values_in_order
+from srcad.frontend.machine.constants import is_one_constant
+from srcad.frontend.machine.dispatch import unless_refused
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.source.syntax import read_counts
+from srcad.frontend.store.cells import are_equivalent_functions
+from srcad.frontend.store.known_layout import layout
+from srcad.frontend.store.origins import origin
+from srcad.frontend.store.ownership import with_beginnings
+from srcad.ir.core import (
+    NONE,
+    Block,
+    Call,
+    Const,
+    Function,
+    Location,
+    Op,
+    Routine,
+    Value,
+    free_values,
+    walk,
+)
+from srcad.ir.inference.builder import atom_type
+from srcad.ir.memory import has_storage
+from srcad.ir.substitute import substituted_block
+from srcad.ir.traits import never_returns
+from srcad.startup.records import dataclass, field, replace
+from srcad.types.join import join
+from srcad.types.numeric import Numeric, form_subsumes, same_dtype
+from srcad.types.sizes import IndexSymbol, Symbol, resolved
+from srcad.types.sources import Path
+from srcad.types.structures import ListOf, TupleOf, Type
+
+MOST_VARIANTS = 8  # of one function, each for other kinds of arguments
+
+Capture = tuple[Frame, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Called:
+    """A call: what is bound to the parameters, and the surroundings of the function.
+
+    Of what it reads of the live functions around it, values and structures may be `variable` from
+    call to call; the rest is `fixed`.
+    """
+
+    callee: Callee
+    bound: dict[str, AbstractValue]
+    variable: dict[Capture, AbstractValue]
+    fixed: list[tuple[Capture, AbstractValue]]
+    errstate: Any
+
+    @property
+    def given(self) -> tuple[AbstractValue, ...]:
+        """Everything that a header stands for."""
+        return (*self.bound.values(), *self.variable.values())
+
+
+@dataclass(eq=False)
+class Helper:
+    """A function as it was read for one kind of arguments.
+
+    `headers` stand for what it is given, by parameter, and `captured` for what it reads of live
+    functions around it.  The result is `result`, in which the `leaves` are what the routine
+    computes.
+    """
+
+    headers: dict[str, AbstractValue]
+    captured: dict[Capture, AbstractValue]
+    fixed: list[tuple[Capture, AbstractValue]]
+    errstate: Any
+    routine: Routine
+    result: AbstractValue = field(default_factory=lambda: Constant(None))
+    leaves: list[Value] = field(default_factory=list)
+    extra: tuple[Value, ...] = ()
+
+    @property
+    def boxes(self) -> tuple[AbstractValue, ...]:
+        """The headers, in the order of what they stand for (`Called.given`)."""
+        return (*self.headers.values(), *self.captured.values())
+
+
+@dataclass(eq=False)
+class Helpers:
+    """The helpers of one compilation, by key; `refused` says why one is read in place.
+
+    `running` are those that are being read, and what stands for their arguments.
+    """
+
+    known: dict[Any, list[Helper]] = field(default_factory=dict)
+    refused: dict[Any, errors.SrcadError] = field(default_factory=dict)
+    running: list[tuple[Any, Helper]] = field(default_factory=list)
+
+
+class _InPlace(errors.SrcadError):
+    """A function that is read in place.
+
+    Those that call it are, too, where it is so `everywhere`, or where it `writes` into a parameter
+    of theirs.
+    """
+
+    def __init__(self, why: str, writes: Iterable[str] = (), *, everywhere: bool = False) -> None:
+        super().__init__(why)
+        self.writes = frozenset(writes)
+        self.everywhere = everywhere
+
+
+def _in_place(why: str, writes: Iterable[str] = (), *, everywhere: bool = False) -> NoReturn:
+    raise _InPlace(why, writes, everywhere=everywhere)
+
+
+def call_helper(
+    state: Machine, callee: Callee, bound: dict[str, AbstractValue]
+) -> AbstractValue | None:
+    """Call a function of the user as a routine; None if it is to be read in place."""
+    helpers = state.helpers
+    if helpers is None or not isinstance(callee.node, ast.FunctionDef) or callee.frame.trusted:
+        return None
+    outside = state.outside
+    if outside.written or outside.first or outside.work:
+        return None
+    assert isinstance(helpers, Helpers)
+    if callee.key in helpers.refused:
+        _give_up_callers(helpers, helpers.refused[callee.key], bound)
+        return None
+    bound = {name: bound[name] for name in _names_of_parameters(callee) if name in bound}
+    variable, fixed = _surroundings(callee, bound)
+    if not state.is_active(*bound.values(), *variable.values()):
+        return None
+    where = state.builder.where
+    call = Called(callee, bound, variable, fixed, where.errstate if where else ())
+
+    found = unless_refused(state, lambda: _called(state, helpers, call))
+    if isinstance(found, errors.SrcadError):
+        helpers.refused[callee.key] = found
+        state.builder.where = where
+        _give_up_callers(helpers, found, bound)
+        return None
+    return found
+
+
+def _give_up_callers(
+    helpers: Helpers, refused: errors.SrcadError, bound: dict[str, AbstractValue]
+) -> None:
+    """Refuse to keep the function being read if one that it calls cannot be kept for its sake."""
+    if not helpers.running or not isinstance(refused, _InPlace):
+        return
+    if refused.everywhere:
+        raise refused
+    _, caller = helpers.running[-1]
+    written = [part for name in refused.writes if name in bound for part in _all_parts(bound[name])]
+    names = [
+        name
+        for name, box in caller.headers.items()
+        if any(part is own for part in written for own in _all_parts(box))
+    ]
+    if names:
+        _in_place(str(refused), names)
+
+
+def _called(state: Machine, helpers: Helpers, call: Called) -> AbstractValue:
+    known = helpers.known.setdefault(call.callee.key, [])
+    helper = next((one for one in known if _fits(state, one, call)), None)
+    if helper is None:
+        if len(known) >= MOST_VARIANTS:
+            _in_place("it is called with too many kinds of arguments")
+        like = next((one for one in known if _fits(state, one, call, loosely=True)), None)
+        helper = _read(state, helpers, call, like)
+        if like is not None:
+            known.remove(like)
+            _take_place(helper, like)
+        known.append(helper)
+    return _result_of(state, helper, call)
+
+
+def _routine(callee: Callee, headers: dict[str, AbstractValue]) -> Routine:
+    """Return the routine of a function: its name in the text, and what stands above it."""
+    name = callee.frame.name
+    around = callee.qualname.split(".")[:-1]
+    is_method = bool(around) and around[-1].isidentifier()
+    title = f"{around[-1]}.{name}" if is_method else name
+    place = short_place_of(callee.frame.file, callee.node.lineno)
+    described = f"{title}  ({place})"
+    first = next(iter(headers.values()), None)
+    if is_method and isinstance(first, RecordValue):
+        held = [k for k, box in zip(first.keys, first.items, strict=True) if isinstance(box, Value)]
+        (own, *_) = headers
+        if held:
+            described += "; " + ", ".join(f"{own}.{k} is {k}" for k in held)
+    return Routine(title.replace(".", "_"), helper=True, title=described)
+
+
+def _take_place(helper: Helper, other: Helper) -> None:
+    """Let the calls of another reading call this one, which is more general."""
+    if helper.extra == other.extra and len(helper.leaves) == len(other.leaves):
+        other.routine.function = helper.routine.function
+        helper.routine = other.routine
+
+
+def refuse_recursion(state: Machine, callee: Callee) -> None:
+    """Give up reading a helper that turns out to call itself."""
+    if state.helpers is not None and any(key == callee.key for key, _ in state.helpers.running):
+        _in_place("it calls itself")
+
+
+# ---------------------------------------------------------------------- what it is given
+def _names_of_parameters(callee: Callee) -> list[str]:
+    """Return the names of parameters in the order of the signature, however they are passed."""
+    parameters = callee.parameters
+    named = [*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs]
+    rest = [a for a in (parameters.vararg, parameters.kwarg) if a is not None]
+    return [a.arg for a in (*named, *rest)]
+
+
+def _surroundings(
+    callee: Callee, bound: dict[str, AbstractValue]
+) -> tuple[dict[Capture, AbstractValue], list[tuple[Capture, AbstractValue]]]:
+    """Return what a function reads of live functions around it: what may vary, and the rest."""
+    variable: dict[Capture, AbstractValue] = {}
+    fixed: list[tuple[Capture, AbstractValue]] = []
+    seen: set[tuple[int, int]] = set()
+    todo: list[tuple[ast.AST, Frame | None]] = [(callee.node, callee.frame.outer)]
+    todo += [(f.node, f.frame) for box in bound.values() for f in _functions(box)]
+    while todo:
+        node, around = todo.pop()
+        if around is None or (id(node), id(around)) in seen:
+            continue
+        seen.add((id(node), id(around)))
+        for name in sorted(read_counts(node)):
+            frame = _holder_of(around, name)
+            if frame is None:
+                continue
+            box = frame.env[name]
+            todo += [(f.node, f.frame) for f in _functions(box)]
+            if isinstance(box, Value | Structure):
+                variable[frame, name] = box
+            else:
+                fixed.append(((frame, name), box))
+    return variable, fixed
+
+
+def _holder_of(frame: Frame | None, name: str) -> Frame | None:
+    while frame is not None and name not in frame.env:
+        frame = frame.outer
+    return frame
+
+
+def _functions(box: AbstractValue) -> Iterator[FunctionValue]:
+    if isinstance(box, FunctionValue) and box.names is None:
+        yield box
+    for part in components(box):
+        yield from _functions(part)
+
+
+def _header(
+    state: Machine, box: AbstractValue, hint: str | None, known: dict[int, AbstractValue]
+) -> AbstractValue:
+    """Return what stands for an argument while the function is read."""
+    if id(box) in known:
+        return known[id(box)]
+    match box:
+        case Value():
+            return _parameter(state, box, hint)
+        case Constant():
+            if isinstance(box, Text):
+                _in_place("a string of the arguments is passed to it")
+            if hint is not None and box.path is None and type(box.value) in (float, complex):
+                return Value(atom_type(Const(box.value)), hint)
+            return box
+        case ViewValue() | AttributesValue():
+            _in_place("a view of a dict is passed to it")
+        case TupleValue() | ListValue() | DictValue() | RecordValue():
+            count = range(len(box.items))
+            names = getattr(box, "keys", None) or [f"{hint}_{k}" for k in count if hint]
+            items = tuple(
+                _header_of_item(state, item, names[k] if names else None, known)
+                for k, item in enumerate(box.items)
+            )
+            found: AbstractValue = _at_its_place(state, box, rebuilt(box, items))
+        case FunctionValue() | BoundValue() | MethodValue():
+            parts = tuple(_header_of_item(state, p, None, known) for p in components(box))
+            found = with_parts(box, parts) if parts else box
+        case _:
+            _in_place("it is passed something that is no value")
+    if is_mutable(found):
+        known[id(box)] = found
+    return found
+
+
+def _at_its_place(state: Machine, box: Structure, header: Structure) -> Structure:
+    """Let an object from outside be known by its place: attributes of its class are read there."""
+    path = _place_of(state, box)
+    if path is None or not isinstance(header, RecordValue) or box.source is None:
+        return header
+    source = Value(box.source.type, box.source.hint)
+    state.paths[source] = path
+    return replace(header, source=source)
+
+
+def _place_of(state: Machine, box: AbstractValue) -> Path | None:
+    known = isinstance(box, RecordValue) and box.source is not None
+    return state.paths.get(box.source) if known else None  # type: ignore[union-attr, arg-type]
+
+
+def _header_of_item(
+    state: Machine, box: AbstractValue, name: Any, known: dict[int, AbstractValue]
+) -> AbstractValue:
+    """Return the header of a part; numbers that are constants stay constants."""
+    if isinstance(box, Constant) and not isinstance(box, Text):
+        return box
+    hint = name if isinstance(name, str) and name.isidentifier() else None
+    return _header(state, box, hint, known)
+
+
+def _parameter(state: Machine, box: Value, hint: str | None) -> Value:
+    doubts = (state.inactive.unknown, state.inactive.items, state.partial, state.perhaps_unbound)
+    if any(box in doubt for doubt in doubts) or box in state.hidden:
+        _in_place("it is not certain what is passed to it")
+    made = Value(_parameter_type(box.type), hint or box.hint)
+    if box in state.active:
+        state.active.add(made)
+    return made
+
+
+def _parameter_type(type_: Type) -> Type:
+    """Return the type of a parameter: an index of a loop may be any integer."""
+    extent = type_.value if isinstance(type_, Numeric) else None
+    varies = extent and any(isinstance(s, IndexSymbol | VaryingLength) for s, _ in extent.terms)
+    return without_value(type_) if varies else type_
+
+
+def _fits(state: Machine, helper: Helper, call: Called, *, loosely: bool = False) -> bool:
+    """Return True if a helper was read for arguments and surroundings like these.
+
+    Taken `loosely`, a number of Python is like one of NumPy.
+    """
+    if helper.errstate != call.errstate or len(helper.fixed) != len(call.fixed):
+        return False
+    names = helper.headers.keys() == call.bound.keys()
+    if not names or helper.captured.keys() != call.variable.keys():
+        return False
+    rows = zip(helper.fixed, call.fixed, strict=True)
+    if not all(known == now and _is_same(state, a, b) for (known, a), (now, b) in rows):
+        return False
+    together: dict[int, AbstractValue] = {}
+    pairs = zip(helper.boxes, call.given, strict=True)
+    return all(_holds(state, known, box, together, loosely=loosely) for known, box in pairs)
+
+
+def _is_same(state: Machine, a: AbstractValue, b: AbstractValue) -> bool:
+    """Return True if something around a function is what it was."""
+    if a is b:
+        return True
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return is_one_constant(state, a, b)
+    return are_equivalent_functions(state, a, b) and all(
+        _is_same(state, x, y) for x, y in zip(components(a), components(b), strict=True)
+    )
+
+
+def _holds(
+    state: Machine,
+    known: AbstractValue,
+    given: AbstractValue,
+    together: dict[int, AbstractValue],
+    *,
+    loosely: bool,
+) -> bool:
+    """Return True if a header stands for an argument, too.
+
+    `together` has the objects that were met: two names of one object stay two names of one.  A part
+    that is a constant stays one in another reading (`_header_of_item`).
+    """
+
+    def parts_hold(parts: Iterable[AbstractValue]) -> bool:
+        pairs = list(zip(parts, components(given), strict=True))
+        if loosely and any(isinstance(a, Value) and isinstance(b, Constant) for a, b in pairs):
+            return False
+        return all(_holds(state, a, b, together, loosely=loosely) for a, b in pairs)
+
+    if isinstance(known, Value):
+        return _holds_for_value(state, known, given, loosely=loosely)
+    if isinstance(known, Constant) and isinstance(given, Constant):
+        return not isinstance(given, Text) and (
+            known is given or is_one_constant(state, known, given)
+        )
+    if is_mutable(known) and together.setdefault(id(known), given) is not given:
+        return False
+    if _place_of(state, known) != _place_of(state, given):
+        return False
+    if isinstance(known, Structure) and not isinstance(given, ViewValue | AttributesValue):
+        return same_structure(known, given) and parts_hold(known.items)
+    if known is given:
+        return True
+    return are_equivalent_functions(state, known, given) and parts_hold(components(known))
+
+
+def _holds_for_value(state: Machine, known: Value, given: AbstractValue, *, loosely: bool) -> bool:
+    """Return True if a parameter stands for an argument, which may be a number that is written."""
+    if not isinstance(given, Constant):
+        return isinstance(given, Value) and _is_like(state, known, given, loosely=loosely)
+    if type(given.value) not in (float, complex) or (loosely and given.path is not None):
+        return False
+    return _is_type(known.type, atom_type(Const(given.value)), loosely=loosely)
+
+
+def _is_like(state: Machine, known: Value, given: Value, *, loosely: bool) -> bool:
+    doubts = (state.inactive.unknown, state.inactive.items, state.partial, state.perhaps_unbound)
+    if any(given in doubt for doubt in doubts) or given in state.hidden:
+        return False
+    if (known in state.active) != (given in state.active):
+        return False
+    return _is_type(known.type, _parameter_type(given.type), loosely=loosely)
+
+
+def _is_type(known: Type, given: Type, *, loosely: bool) -> bool:
+    if _resolved_type(known) == _resolved_type(given):
+        return True
+    if not isinstance(known, Numeric) or not isinstance(given, Numeric):
+        return False
+    if known.dtype is None or not form_subsumes("number", known.form):
+        return False
+    covered = loosely and form_subsumes("number", given.form)
+    covered = covered or form_subsumes(known.form, given.form)
+    scalar = known.shape == given.shape == () and known.kind in "fc"
+    return covered and scalar and same_dtype(known.dtype, given.dtype)
+
+
+def _resolved_type(type_: Type) -> Type:
+    if isinstance(type_, Numeric) and type_.shape is not None:
+        value = None if type_.value is None else resolved(type_.value)
+        return replace(type_, shape=tuple(map(resolved, type_.shape)), value=value)
+    return type_
+
+
+# ----------------------------------------------------------------------------- reading it
+def _read(state: Machine, helpers: Helpers, call: Called, like: Helper | None) -> Helper:
+    """Read a function for arguments such as these, and such as those of another reading."""
+    known: dict[int, AbstractValue] = {}
+    headers = {name: _header(state, box, name, known) for name, box in call.bound.items()}
+    captured = {key: _header(state, box, key[1], known) for key, box in call.variable.items()}
+    routine = _routine(call.callee, headers)
+    helper = Helper(headers, captured, call.fixed, call.errstate, routine)
+    if like is not None:
+        _widen(like, helper)
+    count = len(state.written_objects)
+    ops, result = _body(state, helpers, helper, call)
+    body = Block((), tuple(ops), ())
+    _refuse_effects(body)
+    made = {v for op in walk(body) for v in op.results}
+    made.update(v for op in walk(body) for block in op.blocks for v in block.params)
+    why = "it writes into an array that is not its own"
+    _refuse_changes(helper, state.written_objects[count:], why)
+    if not made.issuperset(state.written_objects[count:]):
+        _in_place(why)
+    _finish(state, helper, call.callee, body, Computed(state, helper, made, result))
+    return helper
+
+
+def _body(
+    state: Machine, helpers: Helpers, helper: Helper, call: Called
+) -> tuple[list[Op], AbstractValue]:
+    """Read the statements of a function, with headers in the place of what it is given."""
+    for (frame, name), header in helper.captured.items():
+        frame.env[name] = header
+    before, writes, changed = state.snapshot(), state.outside.count, len(state.written)
+    assumed, state.assumed = state.assumed, {}  # it is called where other tests hold, too
+    frame = replace(
+        call.callee.frame,
+        env=dict(helper.headers),
+        exit=NONE,
+        tags=frozenset(),
+        functions=[],
+        missed=set(),
+    )
+    helpers.running.append((call.callee.key, helper))
+    try:
+        with state.block() as builder, reading(state, call.callee.key, call.bound.values()):
+            result = read_body(state, call.callee.node, frame)
+        if state.outside.count != writes or state.outside.written:
+            _in_place("it writes into an object outside", everywhere=True)
+        _refuse_changes(helper, state.written[changed:], "it changes an object that it is given")
+        for other, env in zip(state.frames, before, strict=True):
+            if any(other.env.get(name) is not box for name, box in env.items()):
+                _in_place("it writes into something that is not its own")
+    except Unreachable:
+        _in_place("no path through it returns")
+    except NotConstant as problem:
+        _in_place(str(problem))
+    finally:
+        helpers.running.pop()
+        state.assumed = assumed
+        for (holder, name), box in call.variable.items():
+            holder.env[name] = box
+    return builder.ops, result
+
+
+def _refuse_changes(helper: Helper, changed: Iterable[AbstractValue], why: str) -> None:
+    """Refuse a function that changes something that it is given."""
+    ids = set(map(id, changed))
+    boxes = ((name, part) for name, box in helper.headers.items() for part in _all_parts(box))
+    names = {name for name, part in boxes if id(part) in ids}
+    held = (part for box in helper.captured.values() for part in _all_parts(box))
+    if names or any(id(part) in ids for part in held):
+        _in_place(why, names)
+
+
+def _all_parts(box: AbstractValue) -> Iterator[AbstractValue]:
+    yield box
+    for part in components(box):
+        yield from _all_parts(part)
+
+
+def _widen(like: Helper, helper: Helper) -> None:
+    """Let the parameters hold for the arguments of another reading, too."""
+    for box, other in zip(helper.boxes, like.boxes, strict=True):
+        for a, b in zip(values_in_order(box), values_in_order(other), strict=True):
+            if a.type != b.type:
+                a.type = join(a.type, b.type)
+
+
+def _refuse_effects(body: Block) -> None:
+    for op in walk(body):
+        if isinstance(op, Call) and op.effect and not never_returns(op.target):
+            _in_place("it has an effect", everywhere=True)
+
+
+def _finish(
+    state: Machine, helper: Helper, callee: Callee, body: Block, computed: Computed
+) -> None:
+    """Complete what was read: its parameters, its results and what is known of these."""
+    params = list(dict.fromkeys(v for box in helper.boxes for v in values_in_order(box)))
+    free = [v for v in free_values(body) if v not in params]
+    if any(v in state.partial or v in state.perhaps_unbound for v in free):
+        _in_place("what it reads may not be there")
+    if not {c.value for c in state.captures}.issuperset(free):
+        _in_place("it reads a value of the functions around it that is no variable of theirs")
+    computed.symbols = {s for v in (*params, *free) for s in _symbols(v.type)}
+    computed.note(computed.result)
+    helper.leaves, helper.result = list(computed.found), computed.result
+    if not helper.leaves:
+        _in_place("it computes nothing")
+    copies = {v: Value(v.type, v.hint) for v in free}
+    state.active.update(copy for value, copy in copies.items() if value in state.active)
+    block = substituted_block(replace(body, results=tuple(helper.leaves)), copies)
+    helper.extra = tuple(free)
+    every = (*params, *copies.values())
+    where = Location(callee.frame.file, callee.node.lineno, function=callee.frame.name)
+    helper.routine.function = Function(helper.routine.name, every, block, where)
+
+
+@dataclass(eq=False)
+class Computed:
+    """The values in a result that a function has computed: they are its own, and no others'.
+
+    `made` is what the function defines, `objects` the memory of what was `found`; `symbols` are the
+    lengths that its callers know.
+    """
+
+    state: Machine
+    helper: Helper
+    made: set[Value]
+    result: AbstractValue
+    found: dict[Value, None] = field(default_factory=dict)
+    objects: set[Value] = field(default_factory=set)
+    symbols: set[Symbol] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        parts = [part for box in self.helper.boxes for part in _all_parts(box)]
+        self.given = {id(part) for part in parts}
+        self.is_general = any(isinstance(p, Value) and _may_be_either(p.type) for p in parts)
+
+    def note(self, box: AbstractValue) -> None:
+        """Note the values of a part of the result."""
+        if id(box) in self.given or box in self.found:
+            return
+        if isinstance(box, Value):
+            self._note_value(box)
+        elif isinstance(box, Constant):
+            if box.atom is not None or isinstance(box, Text):
+                _in_place("its result may be something that others hold")
+        elif isinstance(box, Structure) and not isinstance(box, ViewValue | AttributesValue):
+            for item in box.items:
+                self.note(item)
+        else:
+            _in_place("its result is no value")
+
+    def _note_value(self, value: Value) -> None:
+        if value not in self.made or not _is_plain_result(value.type):
+            _in_place("its result may be something that others hold")
+        if not self.symbols.issuperset(_symbols(value.type)):
+            _in_place("the length of its result is known to itself only")
+        if has_storage(value):
+            memory = with_beginnings(self.state, origin(self.state, value).everything)
+            if not self.made.issuperset(memory) or not self.objects.isdisjoint(memory):
+                _in_place("its result may share memory with something else")
+            if _may_be_either(value.type) and not self.is_general:
+                _in_place("its result may be an array or a number")
+            self.objects.update(memory)
+        self.found[value] = None
+
+
+def _may_be_either(type_: Type) -> bool:
+    """Return True if a value may be an array, or a number that cannot be written into."""
+    return isinstance(type_, Numeric) and type_.form == "any"
+
+
+def _is_plain_result(type_: Type) -> bool:
+    """Return True for numbers, arrays, and lists of numbers."""
+    if isinstance(type_, ListOf):
+        return type(type_) is ListOf and isinstance(type_.item, Numeric) and type_.item.is_python
+    return isinstance(type_, Numeric) and type_.kind not in "OV"
+
+
+def _symbols(type_: Type) -> Iterator[Symbol]:
+    match type_:
+        case Numeric(shape=shape, value=value):
+            for extent in (*(shape or ()), *(() if value is None else (value,))):
+                yield from (symbol for symbol, _ in resolved(extent).terms)
+        case TupleOf(items):
+            for item in items:
+                yield from _symbols(item)
+        case ListOf(item):
+            yield from _symbols(item)
+
+
+# ----------------------------------------------------------------------------- calling it
+def _result_of(state: Machine, helper: Helper, call: Called) -> AbstractValue:
+    """Call a helper, and return its result: what is computed, and what it was given."""
+    given: dict[Value, AbstractValue] = {}
+    boxes: dict[int, AbstractValue] = {}
+    for known, box in zip(helper.boxes, call.given, strict=True):
+        _match(known, box, given, boxes)
+    assert helper.routine.function is not None
+    params = helper.routine.function.params
+    args = [state.atom(given[p]) for p in params[: len(params) - len(helper.extra)]]
+    types = tuple(leaf.type for leaf in helper.leaves)
+    whole = state.emit(helper.routine, *args, *helper.extra, type=TupleOf(types))
+    state.origins.pop(whole, None)
+    if any(leaf in state.active for leaf in helper.leaves):
+        state.active.add(whole)
+    new: dict[Value, Value] = {}
+    for k, leaf in enumerate(helper.leaves):
+        part = new[leaf] = state.item(whole, k, type=leaf.type, hint=leaf.hint)
+        state.origins.pop(part, None)
+        (state.active.add if leaf in state.active else state.active.discard)(part)
+        if has_storage(leaf):
+            state.layouts[part] = layout(state, leaf)
+        if leaf in state.compact:
+            state.compact.add(part)
+
+    def change(box: AbstractValue) -> AbstractValue | None:
+        if id(box) in boxes:
+            return boxes[id(box)]
+        return new.get(box) if isinstance(box, Value) else None
+
+    return _renewed(helper.result, change, {})
+
+
+def _renewed(box: AbstractValue, change: Any, done: dict[int, AbstractValue]) -> AbstractValue:
+    """Return the result of a call: objects that the function has made are new ones."""
+    if id(box) not in done:
+        found = change(box)
+        if found is None and isinstance(box, Structure):
+            found = rebuilt(box, tuple(_renewed(item, change, done) for item in box.items))
+        done[id(box)] = box if found is None else found
+    return done[id(box)]
+
+
+def _match(
+    known: AbstractValue,
+    box: AbstractValue,
+    given: dict[Value, Any],
+    boxes: dict[int, AbstractValue],
+) -> None:
+    """Note what stands for the parts of an argument."""
+    if not isinstance(known, Constant):
+        boxes[id(known)] = box
+    if isinstance(known, Value):
+        given[known] = box
+        return
+    parts = known.items if isinstance(known, Structure) else components(known)
+    others = box.items if isinstance(box, Structure) else components(box)
+    for a, b in zip(parts, others, strict=True):
+        _match(a, b, given, boxes)
