@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
+from unittest import mock
 
+import srcad.pipeline
 from srcad.arguments.request import Request, parameters_of
 from srcad.arguments.signature import describe
 from srcad.calling.gradient import Gradient
@@ -19,6 +24,19 @@ from srcad.passes.finish import checked
 from srcad.pipeline import interpreted
 from srcad.types.sizes import ShapeEnvironment
 from srcad.types.sources import read
+
+
+@contextmanager
+def helpers_kept(which: str) -> Iterator[None]:
+    """Compile with "none" of the helpers kept, with the "large" ones, or with "all" that can be."""
+    place = srcad.pipeline.with_small_helpers_in_place
+    made = partial(place, small=-1, called_once=-1) if which == "all" else place
+    setting = {"SRCAD_HELPERS": "inline" if which == "none" else ""}
+    with (
+        mock.patch.dict(os.environ, setting),
+        mock.patch.object(srcad.pipeline, "with_small_helpers_in_place", made),
+    ):
+        yield
 
 
 def lowered(

@@ -20,7 +20,12 @@ import numpy as np
 
 import srcad
 from srcad.errors import NoDerivativeWarning
-from tests.adapter import evaluated_as_compiled, evaluated_gradient, split_form
+from tests.adapter import (
+    evaluated_as_compiled,
+    evaluated_gradient,
+    helpers_kept,
+    split_form,
+)
 from tests.generator.differences import (
     Slope,
     complex_slope,
@@ -90,10 +95,11 @@ def raising(expected: type[Exception]) -> Iterator[None]:
     raise Mismatch("stale", f"{expected.__name__} expected")
 
 
-def check(program: Program, folder: Path, *, alone: bool = False) -> Outcome:
+def check(program: Program, folder: Path, *, alone: bool = False, helpers: bool = False) -> Outcome:
     """Check one program; every sixth to second order.
 
-    With `alone` only the program itself is checked: it runs, and differences say the same.
+    With `alone` only the program itself is checked: it runs, and differences say the same.  With
+    `helpers` only kept helpers are: the derivative is the one with helpers in place.
     """
     name = f"program_{program.seed}"
     try:
@@ -101,7 +107,10 @@ def check(program: Program, folder: Path, *, alone: bool = False) -> Outcome:
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", NoDerivativeWarning)  # some are zero by steps
             made = _check_of(program, module)
-            made.rehearse() if alone else made.run()
+            if helpers:
+                made.with_helpers()
+            else:
+                made.rehearse() if alone else made.run()
     except Mismatch as error:
         return Outcome("failed", error.args[0], str(error.args[1]))
     except Dropped:
@@ -202,6 +211,18 @@ class _Check:
             if want is not None:
                 got = self.product(group, gradient, along)
                 self.compare(f"stale gradient of argument {group}", got, want)
+
+    def with_helpers(self) -> None:
+        """Compare derivatives with no helper kept, large ones and all."""
+        value = self.plain_value()
+        with helpers_kept("none"):
+            _, want = self.untouched(srcad.value_and_grad(self.f, wrt=self.wrt))
+        for which in ("large", "all"):
+            with helpers_kept(which):
+                got, gradient = self.untouched(srcad.value_and_grad(self.f, wrt=self.wrt))
+            self.exact(f"value with {which} helpers kept", got, value)
+            self.kinds(gradient)
+            self.close(f"gradient with {which} helpers kept", gradient, want)
 
     def rehearse(self) -> None:
         """Without any derivative of ours: the program runs, traces and differences are stable."""

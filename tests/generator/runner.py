@@ -66,15 +66,16 @@ def program_of(seed: int, options: argparse.Namespace) -> Program:
 def one(seed: int, options: argparse.Namespace) -> tuple[int, Outcome, set[str]]:
     """Check the program of a seed, under a time limit."""
     made = program_of(seed, options)
-    return seed, limited(made, options.folder, alone=options.alone), all_features(made)
+    return seed, limited(made, options), all_features(made)
 
 
-def limited(made: Program, folder: Path, *, alone: bool = False) -> Outcome:
+def limited(made: Program, options: argparse.Namespace, folder: Path | None = None) -> Outcome:
     """Check under a time limit."""
     signal.signal(signal.SIGPROF, _expire)
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
-        return check(made, folder, alone=alone)
+        folder = folder or options.folder
+        return check(made, folder, alone=options.alone, helpers=options.helpers)
     except TimeoutError as error:
         return Outcome("crashed", "raises TimeoutError", str(error))
     finally:
@@ -88,7 +89,7 @@ def smallest(seed: int, kind: str, options: argparse.Namespace) -> str:
     folder.mkdir(exist_ok=True)
 
     def fails(text: str) -> bool:
-        return limited(replace(made, text=text), folder, alone=options.alone).kind == kind
+        return limited(replace(made, text=text), options, folder).kind == kind
 
     return shrunk(made.text, fails, options.seconds)
 
@@ -113,6 +114,9 @@ def arguments(argv: list[str]) -> argparse.Namespace:
         help=f"spine, all, mixed or some of {FAMILIES}",
     )
     parser.add_argument("--alone", action="store_true", help="check only the programs themselves")
+    parser.add_argument(
+        "--helpers", action="store_true", help="compare helpers that are kept and put in place"
+    )
     parser.add_argument("--refusals", type=int, default=0, help="how many refusals are shrunk")
     parser.add_argument(
         "--most-refused", type=float, default=6.0, help="the percentage that may be refused"
@@ -135,7 +139,7 @@ def main(argv: list[str]) -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.show is not None:
         made = program_of(options.show, options)
-        print(made.text, limited(made, options.folder, alone=options.alone), sep="\n")
+        print(made.text, limited(made, options), sep="\n")
         return 0
     if options.total:
         return totalled(options)

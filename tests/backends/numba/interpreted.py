@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import os
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -148,7 +149,8 @@ class Compared:
 
         wrt = tuple(k for k, a in enumerate(arguments) if _is_active(a))
         self.derivative = srcad.value_and_grad(function, wrt=wrt)
-        with mock.patch.multiple(pipeline, finished=finished, lower=lower):
+        inline = mock.patch.dict(os.environ, SRCAD_HELPERS="inline")  # as the backend has it read
+        with mock.patch.multiple(pipeline, finished=finished, lower=lower), inline:
             with np.errstate(all="ignore"):
                 self.expected = self.derivative(*arguments)
         self.kernel, self.text, self.parameters = interpreted(self.seen[-1])

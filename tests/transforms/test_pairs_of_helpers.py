@@ -1,0 +1,254 @@
+"""Functions that are called stay functions: the texts of pairs, and what is put in place."""
+
+import os
+import sys
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import srcad
+from tests.numeric import assert_gradient
+
+
+def rhs(y, p):
+    x, v = y[0], y[1]
+    drag = p["c"] * np.abs(v) * v
+    return np.array([v, -p["k"] * np.sin(x) - drag])
+
+
+def rk4(y, p, h):
+    k1 = rhs(y, p)
+    k2 = rhs(y + 0.5 * h * k1, p)
+    k3 = rhs(y + 0.5 * h * k2, p)
+    k4 = rhs(y + h * k3, p)
+    return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def loss(p, y0, data, h):
+    y, s = y0, 0.0
+    for d in data:
+        y = rk4(y, p, h)
+        s = s + (y[0] - d) ** 2
+    return s
+
+
+def pair(r2, eps):
+    if r2 > 1.0:
+        s = 1.0 / r2
+    else:
+        s = 2.0 - r2
+    acc = 0.0
+    for k in range(3):
+        acc = acc + eps[k] * s ** (k + 1)
+    return acc
+
+
+def energy(x, eps):
+    total = 0.0
+    for i in range(len(x) - 1):
+        d = x[i + 1] - x[i]
+        total = total + pair(d @ d, eps)
+    for i in range(len(x) - 2):
+        d = x[i + 2] - x[i]
+        total = total + pair(d @ d, eps)
+    return total
+
+
+class Spring:
+    def __init__(self, k, rest):
+        self.k = k
+        self.rest = rest
+
+    def force(self, a, b):
+        d = b - a
+        r = np.sqrt(d @ d)
+        return self.k * (r - self.rest) * d / r
+
+
+def net(k, x):
+    s = Spring(k, 1.0)
+    total = np.zeros(2)
+    for i in range(len(x) - 1):
+        total = total + s.force(x[i], x[i + 1])
+    total = total + s.force(x[-1], x[0])
+    return total @ total
+
+
+def text(f, *args, **how):
+    gradient = srcad.value_and_grad(f, **how)
+    gradient(*args)
+    return gradient.source
+
+
+def functions_of(source):
+    """The names of the functions in a text, and what is written above and in each."""
+    found, above = {}, ""
+    for line in source.splitlines():
+        if line.startswith("def "):
+            name = line[4:].partition("(")[0]
+            found[name] = [above, line]
+        elif found and line.startswith(" "):
+            found[name].append(line.strip())
+        above = line
+    return found
+
+
+def test_text_of_a_step_of_runge_and_kutta():
+    args = ({"c": 0.3, "k": 1.2}, np.array([1.0, 0.2]), np.array([0.9, 0.7]), 0.1)
+
+    source = text(loss, *args)
+    found = functions_of(source)
+
+    assert [*found] == [
+        "value_and_grad_loss", "rk4_primal", "rk4_adjoint", "rhs_primal", "rhs_adjoint",
+    ]  # fmt: skip
+    assert found["rk4_primal"][:2] == [
+        "# rk4  (test_pairs_of_helpers.py:20)",
+        "def rk4_primal(y, c, k, h):",
+    ]  # noqa: E501
+    assert found["rhs_adjoint"][1:3] == [
+        "def rhs_adjoint(saved, result_bar):",
+        "c, k, x, v, absolute_v, product, sin_x, y_shape = saved",
+    ]
+    assert "y, saved_y = rk4_primal(y, c, k, h)" in source
+    assert "y_bar, c_bar_1, k_bar_1 = rk4_adjoint(saved_y, y_bar)" in source
+    assert "k2, saved_k2 = rhs_primal(y + product * k1, c, k)" in source
+    assert ".copy()" not in source
+    assert len(source.splitlines()) <= 90
+    assert_gradient(srcad.gradient, lambda c: loss({"c": c, "k": 1.2}, *args[1:]), 0.3)
+
+
+def test_text_of_a_helper_with_a_branch_and_a_loop():
+    x, eps = np.linspace(-1.0, 2.0, 15).reshape(5, 3) ** 2, np.array([0.3, 0.4, 0.5])
+
+    source = text(energy, x, eps, wrt=(0, 1))
+    found = functions_of(source)
+
+    assert found["pair_primal"][1] == "def pair_primal(r2, eps):"
+    assert found["pair_adjoint"][1] == "def pair_adjoint(saved, acc_bar):"
+    assert found["pair_adjoint"][2].endswith("= saved")
+    assert "if test:" in found["pair_adjoint"]
+    assert source.count("pair_adjoint(saved_acc, 1.0)") == 2
+    assert_gradient(srcad.gradient, energy, x, eps)
+
+
+def test_text_of_a_method():
+    x = np.array([[0.1, 0.2], [1.0, -0.4], [0.3, 0.9]])
+
+    source = text(net, 1.3, x, wrt=(0, 1))
+    found = functions_of(source)
+
+    above, first = found["Spring_force_primal"][:2]
+    assert above.startswith("# Spring.force  (")
+    assert above.endswith("; self.k is k")
+    assert first == "def Spring_force_primal(k, a, b):"
+    assert_gradient(srcad.gradient, net, 1.3, x)
+
+
+# --------------------------------------------------------------------- chains of functions
+CHAIN = "import numpy as np\n\ndef f0(x):\n    return np.sin(x) * x + np.cos(x) / (1.0 + x * x)\n"
+
+
+def chain(count, folder):
+    lines = [CHAIN]
+    for k in range(1, count + 1):
+        lines.append(f"def f{k}(x):\n    return f{k - 1}(x * 0.9) + f{k - 1}(np.cos(x))\n")
+    path = folder / f"chain_{count}.py"
+    path.write_text("\n".join(lines))
+    space = {"__name__": path.stem}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    return space[f"f{count}"]
+
+
+def calls_of(f, x):
+    """How many Python functions the compilation calls; those of the text do not count."""
+    gradient, count = srcad.value_and_grad(f), 0
+
+    def note(frame, event, _):
+        nonlocal count
+        count += event == "call" and not frame.f_code.co_filename.startswith("<srcad")
+
+    sys.setprofile(note)
+    try:
+        gradient(x)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_chain_whose_functions_call_the_one_before_twice_is_linear(tmp_path):
+    calls_of(chain(2, tmp_path), 0.7)
+    short, long = (calls_of(chain(count, tmp_path), 0.7) for count in (5, 10))
+
+    assert long < 2.2 * short
+    assert len(text(chain(10, tmp_path), 0.7).splitlines()) <= 160
+    assert_gradient(srcad.gradient, chain(6, tmp_path), 0.7)
+
+
+# ------------------------------------------------------------------------- put in place
+def small(x):
+    return np.sin(x) * x
+
+
+def twice_small(x):
+    return np.sum(small(x) + small(2.0 * x))
+
+
+def large(x):
+    a = np.sin(x) * x + np.cos(x)
+    return a * np.tanh(a) + a * a - 0.5 * a
+
+
+def of_one_large(x):
+    return np.sum(large(x))
+
+
+def of_two_large(x):
+    return np.sum(large(x) + large(2.0 * x))
+
+
+@pytest.mark.parametrize(
+    ("f", "stays"), [(twice_small, False), (of_one_large, False), (of_two_large, True)]
+)
+def test_small_functions_and_those_of_one_call_are_put_in_place(f, stays):
+    x = np.array([0.3, 0.8, -0.4])
+
+    assert ("_primal(" in text(f, x)) is stays
+    assert_gradient(srcad.gradient, f, x)
+
+
+def test_setting_reads_all_in_place_in_the_same_process():
+    x = np.array([0.3, 0.8, -0.4])
+    kept = srcad.value_and_grad(of_two_large)
+    value, gradient = kept(x)
+
+    with mock.patch.dict(os.environ, SRCAD_HELPERS="inline"):
+        inline = srcad.value_and_grad(of_two_large)
+        again, other = inline(x)
+        assert "_primal(" not in inline.source
+
+    assert "_primal(" in kept.source
+    assert value == again
+    np.testing.assert_allclose(gradient, other, rtol=1e-14)
+
+
+def test_function_that_takes_a_derivative_has_all_in_place():
+    def f(x):
+        return np.sum(srcad.grad(of_two_large)(x) ** 2)
+
+    x = np.array([0.3, 0.8, -0.4])
+
+    assert "_primal(" not in text(f, x)
+    assert_gradient(srcad.gradient, f, x)
+
+
+def masked(x):
+    return np.sum(np.where(x > 0.1, large(x), 0.0) + np.where(x > 0.2, large(2.0 * x), 0.0))
+
+
+def test_function_behind_a_mask_is_put_in_place():
+    x = np.array([0.3, 0.8, -0.4])
+
+    assert "_primal(" not in text(masked, x)
+    assert_gradient(srcad.gradient, masked, x)
