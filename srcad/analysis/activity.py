@@ -130,18 +130,31 @@ def activity(
     *,
     told: Told | None = None,
     still: frozenset[Value] = frozenset(),
+    whole: bool = False,
 ) -> Facts:
-    """Find values that depend on the `varied` parameters and reach the `wanted` results."""
-    facts = _found(function, varied, wanted := tuple(wanted), Facts(told=told, still=still))
+    """Find values that depend on the `varied` parameters and reach the `wanted` results.
+
+    Parameters that are lists are taken to reach them, too, if cotangents are wanted for `whole`
+    lists: their caller reads items, and does not know of which function their cotangents are.
+    """
+    start = Facts(told=told, still=still)
+    facts = _found(function, varied, wanted := tuple(wanted), start, whole=whole)
     still = frozenset() if told is not None else cancelled(function, facts.active)
-    return _found(function, varied, wanted, Facts(still=still)) if still else facts
+    return _found(function, varied, wanted, Facts(still=still), whole=whole) if still else facts
 
 
 def _found(
-    function: Function, varied: dict[Value, Activity], wanted: Iterable[Activity], facts: Facts
+    function: Function,
+    varied: dict[Value, Activity],
+    wanted: Iterable[Activity],
+    facts: Facts,
+    *,
+    whole: bool,
 ) -> Facts:
     for param, tree in varied.items():
         facts.vary(param, tree)
+        if whole:
+            facts.use(param, _with_whole_lists(param.type, tree, False))
     _vary_block(function.block, facts)
     for atom, tree in zip(function.block.results, wanted, strict=True):
         facts.use(atom, tree)
@@ -220,6 +233,37 @@ def _vary_loop(op: Loop, facts: Facts) -> None:
         facts.vary(output, either_active(facts.of(init), facts.of(result)))
     for output, result in zip(collected_outputs(op), results[width:], strict=True):
         facts.vary(output, facts.of(result))
+
+
+def asked_of_helper(op: Call, facts: Facts) -> tuple[Activity, ...]:
+    """Return what a helper returns cotangents for: of lists all that its caller has some for."""
+    assert isinstance(op.target, Routine)
+    assert op.target.function is not None
+    pattern = pattern_of_call(op, facts)
+    inner = facts_of_helper(op.target, pattern, facts.active(op.result))
+    rows = zip(op.args, op.target.function.params, strict=True)
+    asked = ((p.type, _asked(a, facts), inner.active(p)) for a, p in rows)
+    return tuple(_with_whole_lists(*one) if one[2] is not False else False for one in asked)
+
+
+def _asked(arg: Arg, facts: Facts) -> Activity:
+    if isinstance(arg, Value):
+        return facts.active(arg)
+    if isinstance(arg, Display) and arg.kind == "tuple":
+        return activity_of_parts(tuple(_asked(item, facts) for item in arg.items))
+    return facts.of(arg)
+
+
+def _with_whole_lists(type_: Type, outer: Activity, inner: Activity) -> Activity:
+    match type_:
+        case ListOf():
+            return either_active(outer, inner)
+        case TupleOf(items):
+            parts = enumerate(items)
+            return activity_of_parts(
+                tuple(_with_whole_lists(t, part(outer, k), part(inner, k)) for k, t in parts)
+            )
+    return inner
 
 
 def _vary_items(op: Loop, facts: Facts) -> None:

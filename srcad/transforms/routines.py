@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
-from srcad.analysis.activity import activity, facts_of_helper, pattern_of_call
+from srcad.analysis.activity import activity, asked_of_helper, pattern_of_call
 from srcad.analysis.activity_trees import Activity, fully_active
 from srcad.analysis.binding import possibly_undefined
 from srcad.ir.core import Atom, Block, Call, Function, Op, Routine, Value, values_in, walk
@@ -61,10 +61,8 @@ def undo_routine_call(scope: ReverseScope, op: Call, bars: dict[Path, Atom]) -> 
     assert isinstance(routine, Routine)
     assert routine.function is not None
     assert isinstance(op.result.type, TupleOf)
-    pattern = pattern_of_call(op, scope.sweep.facts)
-    if routine.helper:
-        inner = facts_of_helper(routine, pattern, scope.sweep.facts.active(op.result))
-        pattern = tuple(map(inner.active, routine.function.params))
+    asked = asked_of_helper if routine.helper else pattern_of_call
+    pattern = asked(op, scope.sweep.facts)
     pair = pair_of(scope.sweep, routine, pattern)
     _note_cuts(scope, op, routine, pair, bars)
     full = Value(TupleOf((*op.result.type.items, OPAQUE)), op.result.hint)
@@ -244,7 +242,7 @@ def _swept(
     results = function.block.results
     wanted = [fully_active(atom_type(atom)) for atom in results]
     sweep = Sweep(
-        activity(function, varied, wanted),
+        activity(function, varied, wanted, whole=routine.helper),
         homes_of(function),
         possibly_undefined(function.block, hollow),
         outer.inline,

@@ -252,3 +252,35 @@ def test_function_behind_a_mask_is_put_in_place():
 
     assert "_primal(" not in text(masked, x)
     assert_gradient(srcad.gradient, masked, x)
+
+
+class Mass:
+    def __init__(self, x, v):
+        self.x, self.v = x, v
+
+
+def of_positions(table):
+    return sum(m.x**2 for m in table["masses"]) * table["scale"]
+
+
+def moved(x, v, n):
+    masses, s = [Mass(x * k, v) for k in range(n)], 0.0
+    for _ in range(2):
+        s = s + of_positions({"masses": masses, "scale": v})
+        for m in masses:
+            m.x = m.x + 0.1 * m.v
+            s = s + m.v
+    return s + of_positions({"masses": masses, "scale": x})
+
+
+def test_helper_that_reads_some_fields_of_a_list_returns_all_cotangents():
+    derive = srcad.value_and_grad(moved, wrt=(0, 1))
+
+    value, gradient = derive(1.3, 0.7, 3)
+
+    assert "of_positions_adjoint" in derive.source
+    np.testing.assert_allclose(value, moved(1.3, 0.7, 3), rtol=1e-14)
+    e = 1e-6
+    by_x = (moved(1.3 + e, 0.7, 3) - moved(1.3 - e, 0.7, 3)) / (2 * e)
+    by_v = (moved(1.3, 0.7 + e, 3) - moved(1.3, 0.7 - e, 3)) / (2 * e)
+    np.testing.assert_allclose(gradient, (by_x, by_v), rtol=1e-7)
