@@ -127,12 +127,13 @@ def compiled(
     )
 
 
-_WITH_HELPERS = ("grad", "value_and_grad")
+# Sparse modes and tables of traces ask operations, and read what they are in.
+_WITHOUT_HELPERS = ("sparse_jacobian", "sparse_hessian", "sparsity", "trace_table")
 
 
 def keeps_helpers(request: Request) -> bool:
     """Return True if functions that are called may stay functions in a derivative."""
-    if setting_of_helpers() == "inline" or request.mode not in _WITH_HELPERS:
+    if setting_of_helpers() == "inline" or request.mode in _WITHOUT_HELPERS:
         return False
     return not request.check_finite and backend_of(request.backend) is _first()
 

@@ -339,6 +339,6 @@ def _batched_routine(
 
     def batched(function: Function) -> Function:
         wanted = [part(tree, k) for k, _ in enumerate(function.block.results)]
-        return _batched(function, pattern, shared.inline, shared.dependence, "k", wanted)
+        return _batched(function, pattern, shared.inline, shared.dependence, "count", wanted)
 
     return derived_routine(routine, "batched", pattern, batched)

@@ -37,6 +37,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.inference.builder import Builder, atom_type
+from srcad.ir.traits import is_known_part
 from srcad.passes.dce import dce
 from srcad.passes.retype import settle
 from srcad.passes.safe_division import safe_division
@@ -218,6 +219,8 @@ def push_block(forward: ForwardScope, block: Block) -> None:
         match op:
             case Call(target=Routine()):
                 _push_routine_call(forward, op)
+            case Call() if op.result in forward.read:
+                pass
             case Call():
                 push_call(forward, op)
             case If():
@@ -433,10 +436,24 @@ def _push_routine_call(forward: ForwardScope, op: Call) -> None:
     both_parts = scope.builder.call(
         made, *op.args, *dots, type=TupleOf(types), hint=op.result.hint, effect=op.effect
     )
-    parts = [scope.item(both_parts, k, type=types[k]) for k in range(2 * count)]
+    reads = _reads(scope.sweep, op.result)
+    parts = [
+        scope.item(both_parts, k, type=types[k], result=reads[k].result if k in reads else None)
+        for k in range(2 * count)
+    ]
     scope.build_tuple(*parts[:count], result=op.result)
     forward.builder.half = before
     forward.put(op.result, tuple(parts[count:]))
+    for k, read in reads.items():
+        forward.read.add(read.result)
+        if forward.tree(read.result) is not False:
+            forward.put(read.result, parts[count + k])
+
+
+def _reads(sweep: Sweep, result: Value) -> dict[int, Call]:
+    """Return the calls that read results of a routine, by the number of the result."""
+    calls = [call for call in sweep.read_by.get(result, ()) if is_known_part(call.target)]
+    return {c.args[1].value: c for c in reversed(calls) if isinstance(c.args[1], Const)}
 
 
 def _packed(forward: ForwardScope, arg: Arg, tree: Activity) -> Arg:

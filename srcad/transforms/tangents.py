@@ -31,7 +31,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.traits import is_same
-from srcad.startup.records import dataclass, field
+from srcad.startup.records import dataclass, field, replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.gradients import converted
 from srcad.transforms.sweep import NOTHING, cotangent_type, is_scalar, zero_of
@@ -48,7 +48,8 @@ class ForwardScope:
     `scope` writes into the block; `dots` are the tangents of all values so far; `push` follows the
     ops of a block inside.  It is `hollow` at the end of a routine, which returns None in the place
     of what a branch that was not taken would have saved.  The tangents of `spelled_out` values are
-    written also where they are zero.
+    written also where they are zero; `read` are the results of routines that were read from what
+    the call of the routine with tangents returns.
     """
 
     scope: ReverseScope
@@ -56,11 +57,12 @@ class ForwardScope:
     dots: dict[Value, Tangent] = field(default_factory=dict)
     hollow: bool = False
     spelled_out: frozenset[Value] = frozenset()
+    read: set[Value] = field(default_factory=set)
 
     def inner(self) -> ForwardScope:
         """Return the scope of a block inside an op of this one."""
         inside = self.scope.inner(Block(), "branch")
-        return ForwardScope(inside, self.push, self.dots, self.hollow, self.spelled_out)
+        return replace(self, scope=inside)
 
     @property
     def builder(self) -> Builder:

@@ -213,16 +213,36 @@ class _Check:
                 self.compare(f"stale gradient of argument {group}", got, want)
 
     def with_helpers(self) -> None:
-        """Compare derivatives with no helper kept, large ones and all."""
+        """Compare derivatives with no helper kept, large ones and all; in other modes, too."""
         value = self.plain_value()
+        group = self.groups()[0]
+        along = self.along(group)
+        mode = "jvp" if self.program.seed % 2 else "hvp"
         with helpers_kept("none"):
             _, want = self.untouched(srcad.value_and_grad(self.f, wrt=self.wrt))
+            moved = self.in_mode(mode, group, along)
         for which in ("large", "all"):
             with helpers_kept(which):
                 got, gradient = self.untouched(srcad.value_and_grad(self.f, wrt=self.wrt))
+                kept = self.in_mode(mode, group, along)
             self.exact(f"value with {which} helpers kept", got, value)
             self.kinds(gradient)
             self.close(f"gradient with {which} helpers kept", gradient, want)
+            if isinstance(moved, Exception) or isinstance(kept, Exception):
+                self.exact(f"{mode} with {which} helpers kept", repr(kept), repr(moved))
+            else:
+                self.close(f"{mode} with {which} helpers kept", kept, moved)
+
+    def in_mode(self, mode: str, group: tuple[int, ...], along: tuple[Any, ...]) -> Any:
+        """A product along a direction, or the exception that refuses it."""
+        args = self.fresh()
+        dots = dict(zip(group, along, strict=True))
+        try:
+            if mode == "jvp":
+                return srcad.jvp(self.f, args, tuple(dots.get(k) for k in range(len(args))))
+            return srcad.hvp(self.f, wrt=group)(*args, along)
+        except srcad.errors.SrcadError as error:
+            return error
 
     def rehearse(self) -> None:
         """Without any derivative of ours: the program runs, traces and differences are stable."""

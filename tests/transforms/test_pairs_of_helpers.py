@@ -284,3 +284,42 @@ def test_helper_that_reads_some_fields_of_a_list_returns_all_cotangents():
     by_x = (moved(1.3 + e, 0.7, 3) - moved(1.3 - e, 0.7, 3)) / (2 * e)
     by_v = (moved(1.3, 0.7 + e, 3) - moved(1.3, 0.7 - e, 3)) / (2 * e)
     np.testing.assert_allclose(gradient, (by_x, by_v), rtol=1e-7)
+
+
+PLACE = ({"c": 0.1, "k": 2.0}, np.array([0.3, 0.4]), [0.1, 0.2, 0.3], 0.05)
+
+
+@pytest.mark.parametrize(
+    ("derivative", "more", "names"),
+    [
+        (srcad.jacobian(loss, mode="fwd", wrt=1), (), ["rk4_jvp_batched", "rhs_jvp_batched"]),
+        (srcad.jacobian(loss, mode="rev", wrt=1), (), ["rk4_primal", "rhs_adjoint"]),
+        (srcad.hessian(loss, wrt=1), (), ["rk4_primal_jvp_batched", "rhs_adjoint_jvp_batched"]),
+        (srcad.hvp(loss, wrt=1), (np.ones(2),), ["rk4_primal_jvp", "rhs_adjoint_jvp"]),
+    ],
+    ids=["jacfwd", "jacrev", "hessian", "hvp"],
+)
+def test_functions_stay_functions_in_other_modes(derivative, more, names):
+    args = *PLACE, *more
+
+    kept = derivative(*args)
+
+    assert [derivative.source.count(f"def {name}(") for name in names] == [1, 1]
+    with mock.patch.dict(os.environ, {"SRCAD_HELPERS": "inline"}):
+        np.testing.assert_allclose(kept, derivative(*args), rtol=1e-12)
+
+
+def test_results_of_functions_with_tangents_have_the_names_of_the_program():
+    derivative = srcad.jacobian(rk4, mode="fwd")
+
+    derivative(PLACE[1], PLACE[0], 0.05)
+
+    assert "k1, k1_dot = rhs_jvp_batched(y, c, k, y_dot, 2)" in derivative.source
+
+
+def test_cotangent_of_one_argument_is_named_after_it():
+    derivative = srcad.jacobian(rk4, mode="rev")
+
+    derivative(PLACE[1], PLACE[0], 0.05)
+
+    assert "y_bar_1 = rhs_adjoint_batched(saved_k4, k4_bar, 2)" in derivative.source

@@ -127,6 +127,48 @@ def test_program_with_helpers_kept_agrees_with_differences(name, tmp_path):
         assert_slopes(module, module.arguments()[0], found[1])
 
 
+# ------------------------------------------------- other modes
+def directions(x: Any) -> Any:
+    """Tangents of floats; None for what has none."""
+    if isinstance(x, float | np.floating) or getattr(x, "dtype", None) == np.float64:
+        return x * 0.0 + 0.7
+    return None
+
+
+MODES: dict[str, Callable[..., Any]] = {
+    "pullback": lambda f, *args: srcad.pullback(f, *args)[1](srcad.pullback(f, *args)[0]),
+    "jvp": lambda f, *args: srcad.jvp(f, args, tuple(map(directions, args))),
+    "hvp": lambda f, *args: srcad.hvp(f)(*args, directions(args[0])),
+    "jacfwd": lambda f, *args: srcad.jacobian(f, mode="fwd")(*args),
+    "jacrev": lambda f, *args: srcad.jacobian(f, mode="rev")(*args),
+    "hessian": lambda f, *args: srcad.hessian(f)(*args),
+    "elementwise": lambda f, *args: srcad.elementwise_grad(f)(*args),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", some(PROGRAMS, lambda k, _: k % 51 == 2))
+def test_program_with_helpers_kept_computes_the_same_in_other_modes(name, mode, tmp_path):
+    found = {}
+    for which in ("none", "all"):
+        with (
+            np.errstate(all="ignore"),
+            loaded(HEADER + PROGRAMS[name], tmp_path, name) as module,
+            helpers_kept(which),
+        ):
+            found[which] = outcome(MODES[mode], (module.f, *module.arguments()[0]))
+
+    kept, want = found["all"], found["none"]
+    if isinstance(want, Exception):
+        assert (type(kept), str(kept)) == (type(want), str(want))
+        return
+    assert len(leaves(kept)) == len(leaves(want))
+    for a, b in zip(leaves(kept), leaves(want), strict=True):
+        assert np.shape(a) == np.shape(b)
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
 # ------------------------------------------------- entries that are left out, across calls
 AT_ENDS = {
     "sqrt": "np.sqrt({})",

@@ -206,15 +206,18 @@ class Structurer:
         if is_item(op.target) or (is_structure(op.target) and built_parts(op) == op.args):
             return [Do(op, op.result)]
         if isinstance(op.target, Routine) and tuple_width(op.result, self.uses) == 1:
-            self._only_part(op.result)
-            return [Do(op, op.result)]
+            return [Do(op, self._only_part(op.result))]
         return [Do(op, op.result, self.unpacked(op.result, at_least=2))]
 
-    def _only_part(self, value: Value) -> None:
-        """Read part 0 as the value itself: a routine with one result returns it bare."""
-        for call in (item_readers(value, self.uses) or {}).get(0, ()):
-            self.removed.add(call)
-            self.alias[call.result] = value
+    def _only_part(self, value: Value) -> Value:
+        """Return the value of part 0: a routine with one result returns it bare."""
+        calls = (item_readers(value, self.uses) or {}).get(0)
+        if not calls:
+            return value
+        self.removed.update(calls)
+        for call in calls[1:]:
+            self.alias[call.result] = calls[0].result
+        return calls[0].result
 
     def unpacked(self, value: Value, at_least: int = 1) -> tuple[Value | None, ...]:
         """Return the parts of a tuple that is only read by parts, to be bound at once."""
