@@ -4,9 +4,9 @@ Bundle adjustment with a sparse Jacobian
 
 Reconstruct cameras and points in space from their images, with some thousand unknowns.
 
-Each observation depends on one camera and one point, so few entries of the Jacobian are nonzero.
-``srcad.jacobian(..., sparse=True)`` finds the pattern from the function, and computes all entries
-with as many directions as the colouring of the columns needs. SciPy's sparse least squares uses it.
+Each observation depends on one camera and one point, so few entries of the Jacobian are nonzero:
+``srcad.sparsity`` finds them from the function. ``srcad.jacobian(..., sparse=True)`` computes them
+with as many directions as a colouring of the columns needs, and SciPy's least squares uses it.
 """
 
 from __future__ import annotations
@@ -91,20 +91,23 @@ def main():
     disturbance = np.concatenate((np.full(6 * CAMERAS, 0.05), np.full(3 * POINTS, 0.2)))
     start = true + disturbance * rng.normal(size=true.size)
     jacobian = srcad.jacobian(residuals, sparse=True)
-    J = jacobian(start, camera, point, pixels)
-    print(f"{J.shape[0]} residuals, {J.shape[1]} unknowns, {J.nnz / np.prod(J.shape):.2%} nonzero")
+    pattern = srcad.sparsity(residuals)(start, camera, point, pixels)
+    rows, columns = pattern.shape
+    print(
+        f"{rows} residuals, {columns} unknowns, {pattern.nnz / rows / columns:.2%} may be nonzero"
+    )
     found = least_squares(residuals, start, jacobian, args=(camera, point, pixels), x_scale="jac",
                           ftol=1e-10, max_nfev=60)  # fmt: skip
 
     places = [x[6 * CAMERAS :].reshape(POINTS, 3) for x in (true, start, found.x)]
     fitted = align(places[2], places[0])
     error = np.sqrt(np.mean(np.sum((fitted - places[0]) ** 2, axis=1)))
-    freedom = J.shape[0] - J.shape[1] + 7  # place, direction and scale of the scene are open
+    freedom = rows - columns + 7  # place, direction and scale of the scene are open
     chi_square = 2.0 * found.cost / freedom
     print(f"{found.nfev} evaluations; reduced chi-square {chi_square:.3f}")
     print(f"the points are off by {error:.4f} m (root mean square)")
     args = camera, point, pixels
-    draw(places[0], places[1], fitted, residuals(start, *args), residuals(found.x, *args), J)
+    draw(places[0], places[1], fitted, residuals(start, *args), residuals(found.x, *args), pattern)
     plt.show()
     return 0 if abs(chi_square - 1.0) < 0.06 and error < 0.02 else 1
 

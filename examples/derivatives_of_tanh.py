@@ -4,10 +4,11 @@ Six derivatives of tanh, and the trace of Heron's method
 
 Nest derivatives six deep, and follow a derivative through a loop.
 
-``srcad.elementwise_grad`` of a derivative is the next one. The results are compared with the
-polynomials in ``tanh(x)`` that the rule ``y' = 1 - y**2`` gives. ``srcad.trace_table`` lists the
-values of Heron's method for a square root, and the derivatives of the result by each of them: the
-method forgets its start, and its derivative converges as fast as its value.
+``srcad.elementwise_grad`` of a derivative is the next one; ``srcad.inspect`` shows the code of the
+first. The results are compared with the polynomials in ``tanh(x)`` that the rule
+``y' = 1 - y**2`` gives. ``srcad.trace_table`` lists the values of Heron's method for a square root,
+and the derivatives of the result by each of them. ``srcad.gradient`` shows that the method forgets
+its start, and that its derivative converges as fast as its value.
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ def draw_derivatives(x, curves):
     axes.set_title("tanh and six derivatives, each divided by its maximum")
 
 
-def draw_convergence(values, slopes, influences):
+def draw_convergence(values, slopes, memory):
     """Draw how value and derivative of Heron's method converge."""
     _, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     tiny = 1e-17
     axes.semilogy(np.abs(values / np.sqrt(2.0) - 1.0) + tiny, "o-", label="value")
     axes.semilogy(np.abs(slopes * np.sqrt(8.0) - 1.0) + tiny, "s-", label="derivative by a")
-    axes.semilogy(np.abs(influences), "^-", label="derivative of the result by the iterate")
+    axes.semilogy(np.abs(memory) + tiny, "^-", label="derivative by the start")
     axes.set(xlabel="iteration", ylabel="relative error, or derivative", title="Heron's method")
     axes.legend()
 
@@ -75,15 +76,13 @@ def main():
     errors = [np.max(np.abs(c - e)) / np.max(np.abs(e)) for c, e in zip(curves, exact, strict=True)]
     for order, error in enumerate(errors):
         print(f"order {order}: relative error {error:.0e}")
+    print(srcad.inspect(tanh, x[0]).adjoint_source)
     draw_derivatives(x, curves)
 
-    table = srcad.trace_table(heron, 2.0, 8.0, 7)
-    print(table)
-    iterates = [row for row in table if row.name.split()[0] in ("start", "x")]
-    influences = np.array([row.gradient for row in iterates])
+    print(srcad.trace_table(heron, 2.0, 8.0, 7))
     values = np.array([heron(2.0, 8.0, k) for k in range(8)])
-    slopes = np.array([srcad.grad(heron)(2.0, 8.0, k) for k in range(8)])
-    draw_convergence(values, slopes, influences)
+    slopes, memory = np.array([srcad.gradient(heron, 2.0, 8.0, k)[:2] for k in range(8)]).T
+    draw_convergence(values, slopes, memory)
     plt.show()
     root = abs(values[-1] - np.sqrt(2.0)) + abs(slopes[-1] - np.sqrt(0.125))
     return 0 if max(errors) < 1e-11 and root < 1e-9 else 1
