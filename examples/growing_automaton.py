@@ -100,11 +100,8 @@ def animate(history, target, losses):
 
 def main():
     """Train the rule and let it grow."""
-    rng = np.random.default_rng(0)
-    rule = {
-        "W1": rng.normal(0.0, 0.15, (4 * CHANNELS, HIDDEN)),
-        "W2": np.zeros((HIDDEN, CHANNELS)),
-    }
+    first = np.random.default_rng(0).normal(0.0, 0.15, (4 * CHANNELS, HIDDEN))
+    rule = {"W1": first, "W2": np.zeros((HIDDEN, CHANNELS))}
     target = flower()
     rule, losses = train(rule, target, 350)
     history = grow(rule, GENERATIONS)

@@ -93,10 +93,8 @@ def main():
     for name, value, known in zip(("curvature (1/mm)", "conic constant"), found.x, exact,
                                   strict=True):  # fmt: skip
         print(f"{name:16} {value:.9f}   closed form {known:.9f}")
-    blur = [np.sqrt(np.mean(spot(rear, y) ** 2)) for rear in ((sphere, 0.0), found.x)]
-    print(
-        f"radius of the spot: {blur[0] * 1e3:.0f} µm for the sphere, {blur[1] * 1e3:.0e} µm after"
-    )
+    blur = [1e3 * np.sqrt(np.mean(spot(rear, y) ** 2)) for rear in ((sphere, 0.0), found.x)]
+    print("radius of the spot: {:.0f} µm for the sphere, {:.0e} µm after".format(*blur))
     draw({"best sphere": (sphere, 0.0), "optimised conic": tuple(found.x)}, y)
     plt.show()
     return 0 if np.allclose(found.x, exact, rtol=1e-6) and blur[1] < 1e-6 * blur[0] else 1

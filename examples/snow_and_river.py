@@ -38,29 +38,22 @@ GUESS = Catchment(*np.log([2.0, 250.0, 1.5, 10.0, 100.0, 0.4]))
 
 def simulate(catchment, rain, temperature):
     """Return discharge and snow in mm/d and mm, for daily rain (mm) and temperature (°C)."""
-    melt, capacity, shape = (
-        np.exp(catchment.melt),
-        np.exp(catchment.capacity),
-        np.exp(catchment.shape),
-    )
-    fast, slow, seepage = np.exp(catchment.fast), np.exp(catchment.slow), np.exp(catchment.seepage)
+    melt, capacity, shape = np.exp([catchment.melt, catchment.capacity, catchment.shape])
+    fast, slow, seepage = np.exp([catchment.fast, catchment.slow, catchment.seepage])
     stores = np.array([0.0, 0.5 * capacity, 0.0, 10.0])  # snow, soil, fast, groundwater; in mm
     flow, snow = np.zeros(rain.size), np.zeros(rain.size)
     for day in range(rain.size):
         warmth = temperature[day]
-        if warmth < 0.0:
-            stores[0] += rain[day]
-            water = 0.0
-        else:
-            melted = np.minimum(stores[0], melt * warmth)
-            stores[0] -= melted
-            water = rain[day] + melted
-        recharge = water * np.minimum(stores[1] / capacity, 1.0) ** shape
-        evaporation = 0.2 * np.maximum(warmth, 0.0) * np.minimum(stores[1] / capacity, 1.0)
-        stores[1] += water - recharge - np.minimum(evaporation, stores[1])
-        stores[2] += recharge
-        seeping = np.minimum(stores[2], seepage)
-        stores[2] -= seeping
+        snowfall = rain[day] if warmth < 0.0 else 0.0
+        melted = min(stores[0], melt * max(warmth, 0.0))
+        stores[0] += snowfall - melted
+        water = rain[day] - snowfall + melted
+        wetness = min(stores[1] / capacity, 1.0)
+        recharge = water * wetness**shape
+        evaporation = min(0.2 * max(warmth, 0.0) * wetness, stores[1])
+        stores[1] += water - recharge - evaporation
+        seeping = min(stores[2] + recharge, seepage)
+        stores[2] += recharge - seeping
         stores[3] += seeping
         runoff, base = stores[2] / fast, stores[3] / slow
         stores[2] -= runoff
@@ -103,19 +96,14 @@ def main():
     flow, _ = simulate(catchment, rain, temperature)
     for name, value, true in zip(vars(TRUE), np.exp(found.x), np.exp(astuple(TRUE)), strict=True):
         print(f"{name:9} {value:8.2f}   true {true:7.2f}")
-    efficiency = (
-        1.0 - np.sum((flow - exact)[future] ** 2) / np.var(exact[future]) / exact[future].size
-    )
+    efficiency = 1.0 - np.mean((flow - exact)[future] ** 2) / np.var(exact[future])
     print(f"efficiency in the three years after calibration {efficiency:.3f}")
 
-    _, (top, middle, bottom) = plt.subplots(
-        3, 1, figsize=(8, 6.5), layout="constrained", sharex=True, height_ratios=(1, 1, 2)
-    )
+    _, (top, bottom) = plt.subplots(2, figsize=(8, 5.5), layout="constrained", sharex=True,
+                                    height_ratios=(1, 2))  # fmt: skip
     year = np.arange(rain.size) / 365.0
-    top.bar(year, rain, width=1 / 365, color="C0")
-    top.set(ylabel="rain or snow\n(mm/d)")
-    middle.fill_between(year, snow, color="0.7")
-    middle.set(ylabel="snow on the\nground (mm)")
+    top.fill_between(year, snow, color="0.7")
+    top.set(ylabel="snow on the\nground (mm)")
     bottom.plot(year, measured, "k.", ms=2, label="measured")
     bottom.plot(year, flow, color="C1", lw=1, label="calibrated model")
     bottom.axvline(3.0, color="0.5", ls="--")
