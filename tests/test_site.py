@@ -138,6 +138,26 @@ def test_names_are_linked_to_pages_with_programs_that_use_them():
     assert "custom-rules" in pages["srcad.rules.adjoint"]
 
 
+def gallery_names():
+    """Return the public names in the code of the gallery, which sphinx-gallery links."""
+    found = set()
+    for file in sorted((DOCS.parent / "examples").glob("*.py")):
+        code = re.sub(r'^""".*?^"""', "", file.read_text(), flags=re.DOTALL | re.MULTILINE)
+        found |= set(re.findall(r"\bsrcad\.[A-Za-z]\w*", code))
+    return found & {f"srcad.{name}" for name in srcad.__all__}
+
+
+def test_most_names_are_linked_to_programs_of_gallery_or_pages():
+    gallery = gallery_names()
+    pages = set(configuration().pages_with_programs())
+
+    assert len(gallery) >= 15
+    linked = gallery | pages & {f"srcad.{name}" for name in srcad.__all__}
+    assert {f"srcad.{name}" for name in srcad.__all__} - linked <= {
+        "srcad.BackendWarning", "srcad.errors", "srcad.rules", "srcad.testing"
+    }  # fmt: skip
+
+
 def test_each_code_of_an_error_has_a_section_that_the_build_indexes():
     module = configuration()
     text = [(DOCS / "errors.md").read_text()]
