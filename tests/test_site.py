@@ -11,6 +11,7 @@ import pytest
 
 import srcad
 from srcad.__main__ import main
+from tests import test_comparison, test_documents, test_migration
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 WRITTEN_BY_THE_BUILD = {"gallery/index"}
@@ -156,6 +157,17 @@ def test_most_names_are_linked_to_programs_of_gallery_or_pages():
     assert {f"srcad.{name}" for name in srcad.__all__} - linked <= {
         "srcad.BackendWarning", "srcad.errors", "srcad.rules", "srcad.testing"
     }  # fmt: skip
+
+
+def test_pages_have_150_programs_of_srcad_that_print_what_stands_under_them():
+    pairs = len(test_documents.CASES)
+    recipes = len(list((DOCS.parent / "tests" / "recipes").glob("*.md")))
+    compared = sum(system == "srcad" for _, system in test_comparison.TASKS)
+    ported = sum(system == "srcad" and (page, system) in test_migration.CASES
+                 for page in test_migration.TEXTS
+                 for _, system, _, _ in test_migration.programs(page))  # fmt: skip
+
+    assert pairs + recipes + compared + ported >= 150
 
 
 def test_each_code_of_an_error_has_a_section_that_the_build_indexes():
