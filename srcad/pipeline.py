@@ -10,6 +10,7 @@ from typing import Any
 from srcad.analysis.initialised_entries import reads_only_written
 from srcad.analysis.opaque_results import are_results_stopped, refuse_uses
 from srcad.arguments.aliasing import groups, names_of, overlapping, refuse_shared, shared
+from srcad.arguments.foreign import naming_foreign, refuse_foreign
 from srcad.arguments.options import setting_of_helpers
 from srcad.arguments.request import Parameter, Request, module_of_callable, name_of
 from srcad.arguments.signature import describe, generic, is_in_c_order
@@ -115,10 +116,11 @@ def compiled(
         Whether to serve arguments of all lengths and ranks, where that can be done.
     """
     opened = request.opened(function, parameters, arguments)
+    refuse_foreign(function, parameters, request, arguments)
     make = partial(compiled_for_types, function, parameters, request)
     for numbers in (False, True):
         described = partial(_described, arguments, opened, numbers=numbers)
-        with suppress(NumbersNeeded):
+        with suppress(NumbersNeeded), naming_foreign(function, arguments):
             return _compiled(make, arguments, described, of_any_lengths)
     raise UnsupportedTypeError(
         f"cannot differentiate {name_of(function)!r} by numbers of several subclasses",

@@ -119,7 +119,7 @@ class Request:
         passed = {p.name: arguments[p.name] for p in parameters if p.kind in VARIADIC}
         places = self.places(function, parameters, passed)
         if self.lenient:
-            held = {p: _argument(parameters, arguments, p) for p in places}
+            held = {p: argument_at(parameters, arguments, p) for p in places}
             places = tuple(
                 p for p in places if objects.holds_floats(held[p]) or objects.own_numbers(held[p])
             )
@@ -138,7 +138,7 @@ def _names_read(function: Any) -> tuple[str, ...]:
     return (*code.co_freevars, *(name for name in code.co_names if name in space))
 
 
-def _argument(
+def argument_at(
     parameters: Sequence[Parameter], arguments: Mapping[str, Any], place: WrtEntry
 ) -> Any:
     """Return the argument of a call that stands at a place."""
