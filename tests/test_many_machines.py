@@ -187,3 +187,124 @@ def test_sum_is_whole_or_raises_after_a_worker_is_killed(engine, tmp_path, monke
     (tmp_path / "killed.py").write_text(KILLED[engine])
 
     assert run(tmp_path, "killed.py", monkeypatch) == "right\n"
+
+
+# A closure over the data of a task, and a derivative of the same file that brings the text.
+CLOSURES = """
+import os
+import numpy as np
+import srcad
+from dask.distributed import Client, LocalCluster
+
+W = np.linspace(-1.0, 1.0, 4)
+
+def loss(w):
+    return np.sum(w**2)
+
+gradient = srcad.grad(loss)
+
+def task(data, other):
+    def f(w):
+        return np.sum(np.tanh(data @ w))
+
+    slope = srcad.grad(f)
+    return slope(W).tobytes(), slope.cache_info().compilations, os.getpid()
+
+if __name__ == "__main__":
+    data = list(np.random.default_rng(0).standard_normal((50, 20, 4)))
+    wanted = [task(one, gradient)[0] for one in data]
+    how = dict(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with LocalCluster(**how) as cluster, Client(cluster) as client:
+        found = client.gather(client.map(task, data, other=gradient))
+    print([one[0] for one in found] == wanted, {one[1] for one in found})
+    print(len({one[2] for one in found}), os.getpid() in {one[2] for one in found})
+"""
+
+
+@pytest.mark.slow
+def test_closures_over_data_of_tasks_compile_once_per_worker(tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    (tmp_path / "closures.py").write_text(CLOSURES)
+
+    same, where = run(tmp_path, "closures.py", monkeypatch).splitlines()
+
+    assert same == "True {1}"
+    assert where in ("1 False", "2 False")
+
+
+# The first gradients of ten problems of the benchmarks with a shared folder of compiled code.
+CACHED = """
+import sys
+import time
+import numpy as np
+import srcad
+from benchmarks.problems import PROBLEMS
+from numba.core.event import Listener, register
+
+compiled = []
+
+class Noted(Listener):
+    def on_start(self, event):
+        compiled.append(event)
+
+    def on_end(self, event):
+        pass
+
+ten = list(PROBLEMS.items())[:10]
+backend = srcad.Numba(cache="compiled")
+register("numba:compile", Noted())
+begin = time.process_time()
+for name, problem in ten:
+    arguments = problem.make(np.random.default_rng(0), next(iter(problem.sizes)))
+    found = srcad.grad(problem.primal, wrt=problem.wrt, backend=backend)(*arguments)
+    print(name, b"".join(np.asarray(one).tobytes() for one in found).hex()[:2000])
+print(len(compiled), time.process_time() - begin)
+"""
+
+
+@pytest.mark.slow
+def test_second_process_with_shared_cache_compiles_nothing(tmp_path, monkeypatch):
+    pytest.importorskip("numba")
+    (tmp_path / "cached.py").write_text(CACHED)
+
+    first, second = (run(tmp_path, "cached.py", monkeypatch).splitlines() for _ in range(2))
+
+    assert second[:-1] == first[:-1]
+    (made, seconds), (made_again, seconds_again) = first[-1].split(), second[-1].split()
+    assert int(made) > 0
+    assert int(made_again) == 0
+    assert float(seconds_again) <= 0.5 * float(seconds)
+
+
+CELLS = [
+    "import numpy as np\nimport srcad\nfrom dask.distributed import Client, LocalCluster",
+    "scale = 3.0\ndef loss(x):\n    return np.sum(np.sin(scale * x))\ngradient = srcad.grad(loss)",
+    "how = dict(n_workers=2, threads_per_worker=1, dashboard_address=None)\n"
+    "with LocalCluster(**how) as cluster, Client(cluster) as client:\n"
+    "    print(sum(client.gather(client.map(gradient, np.zeros((4, 2))))))\n"
+    "    print(client.submit(srcad.grad(lambda x: x**3), 2.0).result())",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_gradient_of_notebook_runs_on_cluster(tmp_path, monkeypatch):
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    for module in ("ipykernel", "distributed"):
+        pytest.importorskip(module)
+    from traitlets.config import Config
+
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+
+    nbclient.NotebookClient(
+        book,
+        timeout=SECONDS,
+        kernel_name="python3",
+        config=Config({"KernelManager": {"ip": "127.0.0.1"}}),
+        resources={"metadata": {"path": str(tmp_path)}},
+    ).execute()
+
+    printed = "".join(one["text"] for one in book.cells[-1].outputs if one.get("name") == "stdout")
+    assert printed == "[12. 12.]\n12.0\n"
