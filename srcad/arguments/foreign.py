@@ -18,12 +18,12 @@ from typing import Any
 
 from srcad.arguments.request import Parameter, Request, argument_at, name_of
 from srcad.arguments.signature import described_parts
-from srcad.arguments.wrt import VARIADIC, WrtEntry
+from srcad.arguments.wrt import VARIADIC
 from srcad.errors import (
     MissingRuleError,
     MutationError,
     NotDifferentiableError,
-    SrcadError,
+    Place,
     UnsupportedSyntaxError,
     UnsupportedTypeError,
 )
@@ -51,15 +51,19 @@ class Library:
     package: str
     # the conversion to a NumPy array, with {} for the array
     conversion: str
-    # the class and its subclasses that the row is for; all with a shape and a dtype without it
+    # the class that the row is for, with its subclasses; without it all with a shape and a dtype
     cls: str = ""
+    # the words before the conversion
+    remedy: str = "pass an array of NumPy"
 
 
 LIBRARIES = (
     Library("CuPy", "cupy", "{}.get()"),
     Library("Dask", "dask", "{}.compute()"),
     Library("h5py", "h5py", "{}[...]"),
-    Library("JAX", "jax", "jax.pure_callback(g, result_shape_dtypes, {})", "Tracer"),
+    Library(
+        "JAX", "jax", "jax.pure_callback(g, shapes, {})", "Tracer", "call g from outside of JAX"
+    ),
     Library("JAX", "jax", "np.asarray({})"),
     Library("JAX", "jaxlib", "np.asarray({})"),
     Library("PyTorch", "torch", "{}.detach().cpu().numpy()"),
@@ -78,37 +82,27 @@ def library_of(cls: type) -> Library | None:
     return None
 
 
+Found = tuple[Path, Any, Library]
+
+
 def refuse_foreign(
     function: Any, parameters: Sequence[Parameter], request: Request, arguments: Mapping[str, Any]
 ) -> None:
-    """Refuse arrays of other libraries that are differentiated by.
-
-    Raises
-    ------
-    UnsupportedTypeError
-        An entry of `wrt` names one.
-    """
+    """Refuse arrays of other libraries that an entry of `wrt` names."""
     if request.lenient:
         return
     passed = {p.name: arguments[p.name] for p in parameters if p.kind in VARIADIC}
     for place in request.places(function, parameters, passed):
-        found = _named_by(place, parameters, arguments)
-        if found is not None:
-            raise _refusal(function, [found])
-
-
-def _named_by(
-    place: WrtEntry, parameters: Sequence[Parameter], arguments: Mapping[str, Any]
-) -> tuple[Path, Any] | None:
-    """Return the array of another library at a place, with its path; None for anything else."""
-    path: Path = (("param", parameters[place.parameter].name),)
-    if place.item is not None:
-        path = (*path, ("item", place.item))
-    value = argument_at(parameters, arguments, place)
-    if not place.steps:
-        return (path, value) if library_of(type(value)) is not None else None
-    inside = _arrays_in({path: value})
-    return next((found for found in inside if found[0] == (*path, *place.steps)), None)
+        path: Path = (("param", parameters[place.parameter].name),)
+        if place.item is not None:
+            path = (*path, ("item", place.item))
+        value = argument_at(parameters, arguments, place)
+        if not place.steps and (library := library_of(type(value))) is not None:
+            raise _refusal(function, [(path, value, library)])
+        inside = _arrays_in({path: value}) if place.steps else ()
+        for found in inside:
+            if found[0] == (*path, *place.steps):
+                raise _refusal(function, [found])
 
 
 @contextmanager
@@ -120,10 +114,10 @@ def naming_foreign(function: Any, arguments: Mapping[str, Any]) -> Iterator[None
         found = list(_arrays_in({(("param", name),): v for name, v in arguments.items()}))
         if not found:
             raise
-        raise _refusal(function, found, error) from error
+        raise _refusal(function, found, error.where) from error
 
 
-def _arrays_in(values: Mapping[Path, Any]) -> Iterator[tuple[Path, Any]]:
+def _arrays_in(values: Mapping[Path, Any]) -> Iterator[Found]:
     """Yield the arrays of other libraries in values at some paths, in order, each with its path."""
     todo, seen = list(values.items())[::-1], set[int]()
     while todo:
@@ -131,8 +125,9 @@ def _arrays_in(values: Mapping[Path, Any]) -> Iterator[tuple[Path, Any]]:
         if id(value) in seen:
             continue
         seen.add(id(value))
-        if library_of(type(value)) is not None:
-            yield path, value
+        library = library_of(type(value))
+        if library is not None:
+            yield path, value, library
         else:
             todo += [((*path, (step, key)), item) for step, key, item in _parts(value)][::-1]
 
@@ -149,27 +144,16 @@ def _parts(value: Any) -> list[tuple[str, Any, Any]]:
 
 
 def _refusal(
-    function: Any, found: Sequence[tuple[Path, Any]], error: SrcadError | None = None
+    function: Any, found: Sequence[Found], where: Place | None = None
 ) -> UnsupportedTypeError:
-    path, array = found[0]
-    row = library_of(type(array))
-    assert row is not None
-    where = None if error is None else error.where
-    if where is not None and is_installed(where.file):
-        where = None
+    path, array, library = found[0]
     return UnsupportedTypeError(
         f"argument {spelled(path)!r} of {name_of(function)!r} is a {label(type(array))!r} of "
-        f"{row.name}, not an array of NumPy",
-        where=where,
+        f"{library.name}, not an array of NumPy",
+        where=None if where is None or is_installed(where.file) else where,
         why="srcad differentiates NumPy, and does not read what other libraries do.",
-        help=tuple(_conversion(*one) for one in found[:_NAMED]),
+        help=tuple(
+            f"{one.remedy}:  {one.conversion.format(spelled(path))}"
+            for path, _, one in found[:_NAMED]
+        ),
     )
-
-
-def _conversion(path: Path, array: Any) -> str:
-    row = library_of(type(array))
-    assert row is not None
-    whole = row.conversion.format(spelled(path))
-    if row.cls == "Tracer":
-        return f"call the derivative g outside of what JAX traces:  {whole}"
-    return f"pass an array of NumPy:  {whole}"
