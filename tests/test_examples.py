@@ -1,6 +1,8 @@
 """The examples run."""
 
+import os
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,8 +16,14 @@ def run(name, *words, monkeypatch):
     runpy.run_path(str(EXAMPLES / name), run_name="__main__")  # SystemExit if its check fails
 
 
+OWN_PROCESS = {  # they start processes; with the packages that they need
+    "clicks_out_of_core": ["distributed", "zarr"],
+    "sweep_of_fits": ["joblib", "numba"],
+}
 GALLERY = sorted(
-    file.stem for file in EXAMPLES.glob("*.py") if file.stem not in ("digits", "rosenbrock")
+    file.stem
+    for file in EXAMPLES.glob("*.py")
+    if file.stem not in ("digits", "rosenbrock", *OWN_PROCESS)
 )
 
 
@@ -52,3 +60,23 @@ def test_rosenbrock_is_minimised(monkeypatch, capsys):
     run("rosenbrock.py", monkeypatch=monkeypatch)
 
     assert "value_and_grad" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OWN_PROCESS)
+def test_program_with_processes_passes_its_check(name, tmp_path):
+    for module in ("scipy", "matplotlib", *OWN_PROCESS[name]):
+        pytest.importorskip(module)
+    env = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(EXAMPLES.parent)}
+
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / f"{name}.py"],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+
+    assert done.returncode == 0, done.stderr
