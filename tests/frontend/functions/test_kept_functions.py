@@ -165,7 +165,8 @@ def test_program_with_helpers_kept_computes_the_same_in_other_modes(name, mode, 
         return
     assert len(leaves(kept)) == len(leaves(want))
     for a, b in zip(leaves(kept), leaves(want), strict=True):
-        assert (a is None) == (b is None) and np.shape(a) == np.shape(b)
+        assert (a is None) == (b is None)
+        assert np.shape(a) == np.shape(b)
         if b is not None:
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
