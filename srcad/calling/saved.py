@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import ast
-import html
 import linecache
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from srcad.backends.interface.saved_names import returned_items
+from srcad.calling.showing import Table
 from srcad.errors import short_place_of
-from srcad.ir.core import Const, For, Function, If, Location, Op, Value, While, walk
+from srcad.frontend.source.text import parse
+from srcad.ir.core import (
+    Call,
+    Const,
+    For,
+    Function,
+    If,
+    Location,
+    Op,
+    Routine,
+    Value,
+    While,
+    walk,
+)
+from srcad.ir.traits import is_builder, is_item
+from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, resolved
 from srcad.types.sources import EACH, Unreadable, read
 from srcad.types.structures import ListOf, TupleOf, Type
 
 Lengths = Callable[[Extent], int | None]
-_COLUMNS = ("saved", "type", "bytes", "line")
 _SAMPLES = {"f": 0.5, "c": 0.5j, "i": 1 << 20, "b": True}
 
 
@@ -37,6 +51,10 @@ class SavedValue(str):
         Its size; None where that is known at the call only.
     per_iteration : int or None
         The bytes that an iteration adds, if a loop saves the value.
+    per_call : int or None
+        The bytes that each call of a recursive function adds, if it saves the value.
+    helper : str or None
+        The primal of the pair whose call saves this: `Saved.helpers` has what one call saves.
     is_argument : bool
         True if it is an argument, or something else that the function did not make: it is held,
         and takes no memory of its own.
@@ -48,6 +66,8 @@ class SavedValue(str):
     shape: tuple[int, ...] | None
     bytes: int | None
     per_iteration: int | None
+    per_call: int | None = None
+    helper: str | None = None
     is_argument: bool
     where: Location | None
 
@@ -59,7 +79,11 @@ class SavedValue(str):
     def cells(self) -> tuple[str, ...]:
         """Return the name, and what is known, as text."""
         size = "?" if self.bytes is None else f"{self.bytes:,}"
-        if self.per_iteration is not None:
+        if self.per_call is not None:
+            size = f"{self.per_call:,} per call"
+        elif self.per_iteration is not None and self.bytes is not None:
+            size += f", {self.per_iteration:,} per trip"
+        elif self.per_iteration is not None:
             size = f"{self.per_iteration:,} per trip"
         elif self.type.startswith("list") and self.bytes is None:
             size = "? per trip"
@@ -72,7 +96,7 @@ class SavedValue(str):
         return f"{short_place_of(self.where.file, self.where.line)}  {text}".rstrip()
 
 
-class Saved(tuple[SavedValue, ...]):
+class Saved(Table[SavedValue]):
     """The saved values in order: a tuple of names that prints as a table.
 
     Attributes
@@ -81,9 +105,15 @@ class Saved(tuple[SavedValue, ...]):
         The sizes of those that are known and are no arguments, together.
     per_iteration : int
         The bytes that each iteration of the loops adds to that, as far as known.
+    per_call : int
+        The bytes that each call of a recursive function adds to that, as far as known.
+    helpers : mapping from str to Saved
+        The values that one call of each pair saves, by the name of its primal.
     """
 
-    __slots__ = ()
+    columns = ("saved", "type", "bytes", "line")
+    empty = "nothing is saved"
+    helpers: Mapping[str, Saved] = {}
 
     @property
     def bytes(self) -> int:
@@ -95,31 +125,26 @@ class Saved(tuple[SavedValue, ...]):
         """The bytes that each iteration adds."""
         return sum(s.per_iteration or 0 for s in self)
 
+    @property
+    def per_call(self) -> int:
+        """The bytes that each call of a recursive function adds."""
+        return sum(s.per_call or 0 for s in self)
+
+    def _rows(self) -> Sequence[tuple[str, ...]]:
+        rows = [one.cells() for one in self]
+        for name, values in self.helpers.items():
+            rows.append((f"{name}, one call", "", values._size(), ""))
+            rows += [(f"  {row[0]}", *row[1:]) for row in (one.cells() for one in values)]
+        return rows
+
+    def _size(self) -> str:
+        more = f", {self.per_iteration:,} per trip" if self.per_iteration else ""
+        return f"{self.bytes + self.per_call:,}{more}"
+
     def _total(self) -> str:
         more = f", and {self.per_iteration:,} in each trip" if self.per_iteration else ""
+        more += f", and {self.per_call:,} in each recursive call" if self.per_call else ""
         return f"{self.bytes:,} bytes are saved{more}; arguments are only held"
-
-    def __str__(self) -> str:
-        if not self:
-            return "nothing is saved"
-        rows = [_COLUMNS, *(one.cells() for one in self)]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(_COLUMNS))]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join([*lines, self._total()])
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))
-
-    def _repr_html_(self) -> str:
-        def row(cells: Iterable[str], tag: str) -> str:
-            return f"<tr>{''.join(f'<{tag}>{html.escape(c)}</{tag}>' for c in cells)}</tr>"
-
-        body = "".join(row(one.cells(), "td") for one in self)
-        return (
-            "<table style='font-family:monospace;white-space:nowrap'>"
-            f"<thead>{row(_COLUMNS, 'th')}</thead><tbody>{body}</tbody>"
-            f"<caption>{html.escape(self._total())}</caption></table>"
-        )
 
 
 def saved_values(
@@ -137,38 +162,156 @@ def saved_values(
     if primal is None or not count:
         return Saved()
     values = primal.block.results[-count:]
-    lengths = _lengths(function, arguments)
-    made = _Makers(primal)
-    return Saved(
-        _saved_value(name, value, made, lengths)
-        for name, value in zip(_returned(text, values), values, strict=True)
-    )
+    reader = _Reader(_lengths(function, arguments), _definitions(text))
+    found, _ = reader.table(primal, values, _returned(text, values))
+    found.helpers = {one.name: one.values for one in reader.read.values()}
+    return found
 
 
 def _returned(text: str, values: Sequence[Any]) -> list[str]:
     """Return the names of the residuals in the generated code of the primal."""
     named = returned_items(text, len(values))
     if named is None:
-        return [getattr(v, "hint", None) or f"t{k + 1}" for k, v in enumerate(values)]
+        return _hints(values)
+    return _named(named, values)
+
+
+def _hints(values: Sequence[Any]) -> list[str]:
+    return [getattr(v, "hint", None) or f"t{k + 1}" for k, v in enumerate(values)]
+
+
+def _named(items: Sequence[ast.expr], values: Sequence[Any]) -> list[str]:
     hints = [
         getattr(value, "hint", None) if isinstance(one, ast.Constant) else None
-        for one, value in zip(named, values, strict=True)
+        for one, value in zip(items, values, strict=True)
     ]
-    return [hint or ast.unparse(one) for one, hint in zip(named, hints, strict=True)]
+    return [hint or ast.unparse(one) for one, hint in zip(items, hints, strict=True)]
 
 
-def _saved_value(name: str, atom: Any, made: _Makers, lengths: Lengths) -> SavedValue:
-    found = SavedValue(name)
-    inner, loops = made.behind(atom)
-    type_ = inner.type
-    size = _size(type_, lengths)
-    found.type = "list of " * loops + _spelled(type_, lengths)
-    found.shape = _shape(type_, lengths)
-    found.bytes = None if loops else size
-    found.per_iteration = size if loops else None
-    found.is_argument = inner in made.params
-    found.where = None if found.is_argument else made.places.get(inner)
-    return found
+def _definitions(text: str) -> list[ast.FunctionDef]:
+    """Return the functions of generated code besides the first one."""
+    tree = parse(text)
+    body = [] if tree is None else tree.body
+    return [one for one in body if isinstance(one, ast.FunctionDef)][1:]
+
+
+@dataclass(eq=False)
+class _OneCall:
+    """What a call of the primal of a pair saves: a table, and the parameters that it holds."""
+
+    name: str
+    values: Saved
+    held: set[Value]
+    is_running: bool = True
+    is_recursive: bool = False
+
+
+class _Reader:
+    """Makes the tables of a primal and of those that it calls, each once."""
+
+    def __init__(self, lengths: Lengths, definitions: list[ast.FunctionDef]) -> None:
+        self.lengths = lengths
+        self.definitions = definitions
+        self.read: dict[Routine, _OneCall] = {}
+
+    def table(
+        self, function: Function, values: Sequence[Any], names: Sequence[str]
+    ) -> tuple[Saved, set[Value]]:
+        """Return the table of the values that a function saves, and the parameters among them."""
+        made = _Makers(function)
+        rows = [self._row(name, value, made) for name, value in zip(names, values, strict=True)]
+        inner = [made.behind(value)[0] for value in values]
+        held = {made.root(value) for value in inner}
+        for row, value in zip(rows, values, strict=True):
+            self._add_call(row, value, made, held)
+        return Saved(rows), held.intersection(made.params)
+
+    def _row(self, name: str, atom: Any, made: _Makers) -> SavedValue:
+        found = SavedValue(name)
+        inner, loops = made.behind(atom)
+        type_ = inner.type
+        size = _size(type_, self.lengths)
+        found.type = "list of " * loops + _spelled(type_, self.lengths)
+        found.shape = _shape(type_, self.lengths)
+        found.bytes = None if loops else size
+        found.per_iteration = size if loops else None
+        found.is_argument = made.root(inner) in made.params
+        found.where = None if found.is_argument else made.places.get(inner)
+        return found
+
+    def _add_call(self, row: SavedValue, atom: Any, made: _Makers, held: set[Value]) -> None:
+        """Fill in what a call of a pair saves, if that is a value; note what it holds."""
+        inner, loops = made.behind(atom)
+        call = made.call_behind(inner)
+        if call is None:
+            return
+        one = self._one_call(call.target)
+        row.helper = one.name
+        row.type = "list of " * loops + f"saved by {one.name}"
+        params = call.target.function.params
+        args = [arg for p, arg in zip(params, call.args, strict=True) if p in one.held]
+        sizes: list[int | None] = []
+        for arg in args:
+            value = made.root(made.behind(arg)[0])
+            if isinstance(value, Value) and value not in held:
+                held.add(value)
+                if value not in made.params:
+                    sizes.append(_size(value.type, self.lengths))
+        more = sum(size or 0 for size in sizes)
+        if one.is_running:  # the call inside of a recursive function
+            one.is_recursive = True
+            row.per_call = more
+            return
+        size, per_trip = one.values.bytes + more, one.values.per_iteration
+        if one.is_recursive:
+            row.per_call = size + one.values.per_call
+        elif loops:
+            row.per_iteration = size + per_trip
+        else:
+            row.bytes, row.per_iteration = size, per_trip or None
+
+    def _one_call(self, routine: Any) -> _OneCall:
+        if routine in self.read:
+            return self.read[routine]
+        packed = _saved_by(routine)
+        k = next((k for k, d in enumerate(self.definitions) if _is_of(d.name, routine)), None)
+        definition = None if k is None else self.definitions.pop(k)
+        name = routine.name if definition is None else definition.name
+        direct = _Makers(routine.function).params_among(packed)  # of what a call inside holds
+        one = self.read[routine] = _OneCall(name, Saved(), direct)
+        names = _names_in(definition, packed)
+        one.values, one.held = self.table(routine.function, packed, names)
+        one.is_running = False
+        return one
+
+
+def _is_of(name: str, routine: Routine) -> bool:
+    """Return True if a function of the text may be this routine: several are numbered."""
+    rest = name.removeprefix(routine.name)
+    return name.startswith(routine.name) and (not rest or rest.removeprefix("_").isdigit())
+
+
+def _saved_by(routine: Routine) -> Sequence[Any]:
+    """Return the values in the tuple of saved ones that the primal of a pair returns last."""
+    function = routine.function
+    if function is None or not function.block.results:
+        return ()
+    packed = function.block.results[-1]
+    made = next((op for op in function.block.ops if packed in op.results), None)
+    return made.args if isinstance(made, Call) and is_builder(made.target) else ()
+
+
+def _names_in(definition: ast.FunctionDef | None, values: Sequence[Any]) -> list[str]:
+    """Return the names of values in the tuple that a function of the text returns last."""
+    returned = [
+        node.value.elts[-1]
+        for node in ast.walk(definition or ast.Module([], []))
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple)
+    ]
+    for one in returned:
+        if isinstance(one, ast.Tuple) and len(one.elts) == len(values):
+            return _named(one.elts, values)
+    return _hints(values)
 
 
 class _Makers:
@@ -190,6 +333,34 @@ class _Makers:
         for param, output, result in columns:
             made = self.places.get(result) if isinstance(result, Value) else None
             self.places[param] = self.places[output] = made or self.places[output]
+
+    def root(self, value: Any) -> Any:
+        """Return the argument that has a value among its parts, or the value itself."""
+        atom = value
+        while isinstance(atom, Value) and atom not in self.params:
+            op = self.makers.get(atom)
+            if not isinstance(op, Call) or not is_item(op.target):
+                return value
+            atom = op.args[0]
+        return atom if atom in self.params else value
+
+    def params_among(self, values: Sequence[Any]) -> set[Value]:
+        """Return the arguments that some values are, or are parts of."""
+        return set(self.params).intersection(self.root(self.behind(value)[0]) for value in values)
+
+    def call_behind(self, value: Any) -> Call | None:
+        """Return the call of a pair's primal that saves a value, if one does."""
+        op = self.makers.get(value)
+        if not isinstance(op, Call) or not is_item(op.target):
+            return None
+        whole, index = op.args
+        call = self.makers.get(whole) if isinstance(whole, Value) else None
+        if not isinstance(call, Call) or not isinstance(call.target, Routine):
+            return None
+        function = call.target.function
+        last = -1 if function is None else len(function.block.results) - 1
+        is_last = isinstance(index, Const) and index.value == last
+        return call if is_last and _saved_by(call.target) else None
 
     def behind(self, atom: Any) -> tuple[Any, int]:
         """Return the value that a list collects, or a branch yields, and the number of loops."""

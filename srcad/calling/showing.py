@@ -8,9 +8,9 @@ import inspect
 import io
 import keyword
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import MethodType
-from typing import Any
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from srcad.errors import SrcadError
 from srcad.frontend.source.definition import definition
@@ -36,6 +36,63 @@ class Code(str):
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self).rstrip("\n"))
+
+
+class Row(Protocol):
+    """A row of a table."""
+
+    def cells(self) -> tuple[str, ...]:
+        """Return what stands in the columns."""
+
+
+R = TypeVar("R", bound=Row)
+
+
+class Table(tuple[R, ...]):
+    """A tuple of rows that prints as a table, and is one in a notebook."""
+
+    __slots__ = ()
+
+    columns: ClassVar[tuple[str, ...]] = ()
+    empty: ClassVar[str] = ""
+
+    def _rows(self) -> Sequence[tuple[str, ...]]:
+        return [one.cells() for one in self]
+
+    def _total(self) -> str:
+        """Return the line below the table, if there is one."""
+        return ""
+
+    def __str__(self) -> str:
+        if not self:
+            return self.empty
+        rows = [self.columns, *self._rows()]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(self.columns))]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join([*lines, *filter(None, [self._total()])])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        def row(cells: Iterable[str], tag: str) -> str:
+            texts = map(_with_indent, cells)
+            return f"<tr>{''.join(f'<{tag}>{text}</{tag}>' for text in texts)}</tr>"
+
+        body = "".join(row(cells, "td") for cells in self._rows())
+        total = self._total()
+        caption = f"<caption>{html.escape(total)}</caption>" if total else ""
+        return (
+            "<table style='font-family:monospace;white-space:nowrap'>"
+            f"<thead>{row(self.columns, 'th')}</thead><tbody>{body}</tbody>"
+            f"{caption}</table>"
+        )
+
+
+def _with_indent(cell: str) -> str:
+    """Return a cell in HTML, which would drop the spaces at its beginning."""
+    text = cell.lstrip(" ")
+    return "&nbsp;" * (len(cell) - len(text)) + html.escape(text)
 
 
 def highlighted(text: str) -> str:
