@@ -24,7 +24,7 @@ from srcad.frontend.domain.outside_places import Outside
 from srcad.frontend.domain.surroundings import noting_surroundings
 from srcad.frontend.lower import Lowered, Signature, lower
 from srcad.frontend.outside.doubts import Again
-from srcad.ir.core import Function
+from srcad.ir.core import Function, Routine
 from srcad.modes.hidden import refuse_hidden
 from srcad.modes.mode import Mode, Part, Problem, Results, Run
 from srcad.modes.registry import MODES
@@ -133,11 +133,16 @@ def compiled(
 _WITHOUT_HELPERS = ("sparse_jacobian", "sparse_hessian", "sparsity", "trace_table")
 
 
-def keeps_helpers(request: Request) -> bool:
-    """Return True if functions that are called may stay functions in a derivative."""
-    if setting_of_helpers() == "inline" or request.mode in _WITHOUT_HELPERS:
-        return False
-    return not request.check_finite and backend_of(request.backend) is _first()
+def why_in_place(request: Request) -> str | None:
+    """Return why functions that are called do not stay functions in a derivative; or None."""
+    if setting_of_helpers() == "inline":
+        return "SRCAD_HELPERS is 'inline'"
+    if request.mode in _WITHOUT_HELPERS:
+        return f"{request.mode} reads operations"
+    if request.check_finite:
+        return "check_finite=True checks each operation"
+    backend = backend_of(request.backend)
+    return None if backend is _first() else f"the code of {backend.name!r} is one function"
 
 
 def _compiled(
@@ -272,10 +277,15 @@ def compiled_for_types(
     Functions that it calls stay functions, where that can be.
     """
     make = partial(_of_types, function, parameters, request, types, environment, arguments)
-    if keeps_helpers(request):
-        with suppress(InPlaceNeeded, SrcadError):
-            return _with_surroundings(partial(make, helpers=True))
-    return _with_surroundings(partial(make, helpers=False))
+    in_place = why_in_place(request)
+    if in_place is None:
+        try:
+            return _with_surroundings(partial(make, in_place=None))
+        except InPlaceNeeded:
+            in_place = "a derivative is taken inside the function"
+        except SrcadError as error:
+            in_place = f"the derivative is refused otherwise: {error.sentence}"
+    return _with_surroundings(partial(make, in_place=in_place))
 
 
 def _with_surroundings(make: Callable[[], Compiled]) -> Compiled:
@@ -293,8 +303,10 @@ def _of_types(
     environment: ShapeEnvironment,
     arguments: Mapping[str, Any],
     *,
-    helpers: bool,
+    in_place: str | None,
 ) -> Compiled:
+    """Make one attempt; `in_place` says why no function that is called stays one, if none does."""
+    helpers = in_place is None
     mode, places = MODES[request.mode], places_of(function, parameters, request, types)
     active = differentiated(places, parameters)
     ordered = tuple(name for name in active if is_in_c_order(arguments.get(name)))
@@ -309,8 +321,10 @@ def _of_types(
         helpers=helpers,
     )
     lowered = _lowered(function, parameters, signature)
+    for called in lowered.called:
+        called.in_place = called.in_place or in_place
     if helpers:
-        lowered = replace(lowered, function=with_small_helpers_in_place(lowered.function))
+        lowered = _with_in_place(lowered)
     refuse_hidden(lowered, request, arguments, active)
     while True:
         problem = Problem(function, lowered.function, request, parameters, types, places, arguments)
@@ -318,8 +332,10 @@ def _of_types(
             results = _results(mode, problem, raises=lowered.raises)
             break
         except HelpersInPlaceError as found:
-            whole = with_small_helpers_in_place(lowered.function, also=found.routines)
-            lowered = replace(lowered, function=whole)
+            for called in lowered.called:
+                if not found.routines.isdisjoint(called.routines):
+                    called.in_place = "a derivative leaves out entries of what it takes or returns"
+            lowered = _with_in_place(lowered, found.routines)
     backend = _backend_for(request)
     load = partial(_loaded, name_of(function), module_of_callable(function))
     loaded, texts, written_by, not_covered = load(backend, results.parts)
@@ -339,6 +355,13 @@ def _of_types(
         loaded,
         not_covered,
     )
+
+
+def _with_in_place(lowered: Lowered, routines: Collection[Routine] = ()) -> Lowered:
+    """Return what was read with small helpers, and some others, in the place of their calls."""
+    varied = set(lowered.active)
+    whole = with_small_helpers_in_place(lowered.function, also=routines, active=varied)
+    return replace(lowered, function=whole, active=frozenset(varied))
 
 
 def _results(mode: Mode, problem: Problem, *, raises: bool) -> Results:

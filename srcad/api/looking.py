@@ -33,7 +33,7 @@ def inspect(function: Callable[..., Any], /, *args: Any, wrt: Wrt = 0, **kwargs:
     -------
     Inspection
         With `primal_source`, `adjoint_source`, `ssa`, `adjoint_ssa`, `ast`, `saved`, `graph`,
-        `active`, `line_map` and ``definition(name)``.
+        `helpers`, `active`, `line_map` and ``definition(name)``.
 
     Examples
     --------

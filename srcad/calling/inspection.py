@@ -10,9 +10,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from srcad.calling import saved
+from srcad.calling.functions_called import HelperFunctions, helper_functions
 from srcad.calling.saved import Saved
 from srcad.calling.showing import Code, highlighted
 from srcad.errors import DrawingError, UndefinedNameError
+from srcad.frontend.functions.kept_functions import CalledFunction
 from srcad.frontend.source.definition import definition
 from srcad.ir.core import (
     Arg,
@@ -247,6 +249,7 @@ class Artifact:
     note: str = ""
     parts: Sequence[tuple[str, Callable[..., Any]]] = ()
     join: Callable[..., Any] | None = None
+    called: tuple[CalledFunction, ...] = ()
 
 
 def artifact_of(name: str, made: Compiled) -> Artifact:
@@ -266,6 +269,7 @@ def artifact_of(name: str, made: Compiled) -> Artifact:
             backend=made.backend,
             parts=parts,
             join=made.results.run,
+            called=lowered.called,
         )
     return Artifact(
         name,
@@ -283,6 +287,7 @@ def artifact_of(name: str, made: Compiled) -> Artifact:
         backend=made.backend,
         parts=parts,
         join=made.results.run,
+        called=lowered.called,
     )
 
 
@@ -322,6 +327,8 @@ class Inspection:
         The syntax tree of the user's function.
     saved : Saved
         What the primal half hands to the adjoint: names with types, bytes and lines.
+    helpers : HelperFunctions
+        The functions that it calls: which are functions in the generated code, and which are not.
     graph : Graph
         The function as a graph, in the language of Graphviz.
     active : frozenset of str
@@ -385,6 +392,12 @@ class Inspection:
         found: Saved = saved.saved_values(
             kept.primal, kept.primal_text, self._function, self._arguments, len(kept.saved)
         )
+        return found
+
+    @once
+    def helpers(self) -> HelperFunctions:
+        """Return the functions that the function calls: pairs, or in place and why."""
+        found: HelperFunctions = helper_functions(self._artifact.called, self._artifact.lowered)
         return found
 
     @once

@@ -33,7 +33,7 @@ from srcad.frontend.functions.inlining import (
     refuse_without_result,
     size_of,
 )
-from srcad.frontend.functions.kept_functions import Helpers
+from srcad.frontend.functions.kept_functions import CalledFunction, Helpers, called_functions
 from srcad.frontend.functions.opaque_calls import refuse_hits
 from srcad.frontend.interpreter import Interpreter
 from srcad.frontend.machine.constants import box_of_arg, spread
@@ -67,7 +67,8 @@ class Lowered:
     The parameters of `function` are the user's parameters in the order of the signature (``*args``
     is one tuple, ``**kwargs`` one dict), then one per capture.  It has one result.  `raises` says
     that every path raises; `written` are the parameters that the function writes into.  `hidden`
-    are the values of objects that are differentiated by and are not taken apart, and their paths.
+    are the values of objects that are differentiated by and are not taken apart, and their paths,
+    `called` the functions of the user that the function calls.
     """
 
     function: Function
@@ -77,6 +78,7 @@ class Lowered:
     raises: bool = False
     written: frozenset[str] = frozenset()
     hidden: Mapping[Value, Path] = field(default_factory=dict)
+    called: tuple[CalledFunction, ...] = ()
 
 
 def machine_for(environment: ShapeEnvironment, **given: Any) -> Machine:
@@ -156,7 +158,7 @@ def lower(
         outside=outside,
         dicts=dicts,
         arguments=dict(signature.arguments),
-        helpers=Helpers() if signature.helpers else None,
+        helpers=Helpers(kept=signature.helpers),
     )
     params = {name: Value(type_, name) for name, type_ in signature.types.items()}
     where, name = None, name_of(function)
@@ -230,6 +232,7 @@ def lowered(
         result is None,
         written,
         state.hidden,
+        called_functions(state),
     )
 
 

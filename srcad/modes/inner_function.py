@@ -341,7 +341,9 @@ class InnerFunction:
         places: Sequence[nested_wrt.Key],
     ) -> None:
         self.state = state
-        if state.helpers is not None:  # pairs of pairs are right, and nobody can read them
+        if (
+            state.helpers is not None and state.helpers.kept
+        ):  # pairs of pairs are right, and nobody can read them
             raise InPlaceNeeded
         boxes: dict[nested_wrt.Key, AbstractValue] = dict(enumerate(args))
         boxes.update(kwargs.items())

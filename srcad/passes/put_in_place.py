@@ -7,7 +7,7 @@ slower.  Large helpers stay, and so do those that are called from several places
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Routine, Value, walk
 from srcad.ir.inference.builder import result_type
@@ -29,6 +29,7 @@ def with_small_helpers_in_place(
     small: int = SMALL,
     called_once: int = SMALL_AND_CALLED_ONCE,
     also: Collection[Routine] = (),
+    active: set[Value] | None = None,
 ) -> Function:
     """Return a function in which the bodies of small helpers stand in the place of their calls.
 
@@ -41,17 +42,19 @@ def with_small_helpers_in_place(
         second number holds for those that one place in the text calls.
     also : collection of Routine
         Routines that are put in place whatever their size.
+    active : set of Value, optional
+        Values that a derivative flows through; their copies are added.
     """
+    active = set() if active is None else active
     order = _callees_first(function)
     if not order:
         return function
     for routine in order:
         assert routine.function is not None
-        routine.function = _placed(
-            routine.function, _chosen(order, function, small, called_once).union(also)
-        )
+        chosen = _chosen(order, function, small, called_once).union(also)
+        routine.function = _placed(routine.function, chosen, active)
         routine.derived.clear()
-    return _placed(function, _chosen(order, function, small, called_once).union(also))
+    return _placed(function, _chosen(order, function, small, called_once).union(also), active)
 
 
 def _callees_first(function: Function) -> list[Routine]:
@@ -111,12 +114,12 @@ def _size(routine: Routine) -> float:
     return len(block.ops)
 
 
-def _placed(function: Function, chosen: set[Routine]) -> Function:
-    block = _placed_block(function.block, chosen)
+def _placed(function: Function, chosen: set[Routine], active: set[Value]) -> Function:
+    block = _placed_block(function.block, chosen, active)
     return function if block is function.block else replace(function, block=block)
 
 
-def _placed_block(block: Block, chosen: set[Routine]) -> Block:
+def _placed_block(block: Block, chosen: set[Routine], active: set[Value]) -> Block:
     if chosen.isdisjoint(_called(block)):
         return block
     ops: list[Op] = []
@@ -124,9 +127,9 @@ def _placed_block(block: Block, chosen: set[Routine]) -> Block:
     mapping: dict[Value, Atom] = {}
     for op in block.ops:
         if not isinstance(op, Call):
-            ops.append(op.mapped(lambda inner: _placed_block(inner, chosen)))
+            ops.append(op.mapped(lambda inner: _placed_block(inner, chosen, active)))
         elif isinstance(op.target, Routine) and op.target in chosen:
-            body = _body(op, mapping)
+            body = _body(op, mapping, active)
             ops += body.ops
             results[op.result] = body.results
         elif op.args and op.args[0] in results and isinstance(op.args[1], Const):
@@ -139,7 +142,7 @@ def _placed_block(block: Block, chosen: set[Routine]) -> Block:
     return substituted_block(Block(block.params, tuple(ops), block.results), mapping)
 
 
-def _body(call: Call, mapping: Mapping[Value, Atom]) -> Block:
+def _body(call: Call, mapping: Mapping[Value, Atom], active: set[Value]) -> Block:
     """Return a copy of the body of a routine, for what it is given here."""
     routine = call.target
     assert isinstance(routine, Routine)
@@ -149,6 +152,8 @@ def _body(call: Call, mapping: Mapping[Value, Atom]) -> Block:
         assert isinstance(arg, Value | Const)
         given[param] = mapping.get(arg, arg) if isinstance(arg, Value) else arg
     body = copied_block(routine.function.block, given)
+    pairs = zip(_defined(routine.function.block), _defined(body), strict=True)
+    active.update(copy for value, copy in pairs if value in active)
     changed = {
         atom for param, atom in given.items() if isinstance(atom, Value) and atom.type != param.type
     }
@@ -156,6 +161,15 @@ def _body(call: Call, mapping: Mapping[Value, Atom]) -> Block:
     if changed or constants:
         _narrow(body.ops)
     return body
+
+
+def _defined(block: Block) -> Iterator[Value]:
+    """Yield all values that a block defines, those in its inner blocks, too."""
+    yield from block.params
+    for op in block.ops:
+        yield from op.results
+        for inner in op.blocks:
+            yield from _defined(inner)
 
 
 def _narrow(ops: tuple[Op, ...]) -> None:

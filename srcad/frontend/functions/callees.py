@@ -116,8 +116,10 @@ def _refuse_unknown(state: Machine, callee: Value) -> NoReturn:
 def called_in_place(state: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call a function of the user."""
     if is_generator(callee.node):
+        kept_functions.note_call(state, callee, "it is a generator")
         return lazy_iterables.generator_of_call(state, callee, args, kwargs)
     bound = bind_parameters(state, callee, args, kwargs)
+    kept_functions.note_call(state, callee)
     if is_recursive(state, callee):
         kept_functions.refuse_recursion(state, callee)
         found = recursion.call_recursive(state, callee, bound)

@@ -124,15 +124,33 @@ class Helper:
 
 
 @dataclass(eq=False)
+class CalledFunction:
+    """A function of the user that is called: its name and line, and where it is called.
+
+    `routines` are its readings that others call by reference, `in_place` says why it has none, or
+    why these are put in the place of their calls.
+    """
+
+    name: str
+    where: Location
+    sites: set[Any] = field(default_factory=set)
+    routines: tuple[Routine, ...] = ()
+    in_place: str | None = None
+
+
+@dataclass(eq=False)
 class Helpers:
     """The helpers of one compilation, by key; `refused` says why one is read in place.
 
-    `running` are those that are being read, and what stands for their arguments.
+    `running` are those that are being read, and what stands for their arguments.  `called` are all
+    functions of the user that are called.  Where helpers are not `kept`, all are read in place.
     """
 
+    kept: bool = True
     known: dict[Any, list[Helper]] = field(default_factory=dict)
     refused: dict[Any, errors.SrcadError] = field(default_factory=dict)
     running: list[tuple[Any, Helper]] = field(default_factory=list)
+    called: dict[Any, CalledFunction] = field(default_factory=dict)
 
 
 class _InPlace(errors.SrcadError):
@@ -157,19 +175,21 @@ def call_helper(
 ) -> AbstractValue | None:
     """Call a function of the user as a routine; None if it is to be read in place."""
     helpers = state.helpers
-    if helpers is None or not isinstance(callee.node, ast.FunctionDef) or callee.frame.trusted:
-        return None
-    outside = state.outside
-    if outside.written or outside.first or outside.work:
+    if helpers is None or not helpers.kept or callee.frame.trusted:
         return None
     assert isinstance(helpers, Helpers)
+    if not isinstance(callee.node, ast.FunctionDef):
+        return _noted(helpers, callee, "it is a lambda")
+    outside = state.outside
+    if outside.written or outside.first or outside.work:
+        return _noted(helpers, callee, "objects outside are written into")
     if callee.key in helpers.refused:
         _give_up_callers(helpers, helpers.refused[callee.key], bound)
         return None
     bound = {name: bound[name] for name in _names_of_parameters(callee) if name in bound}
     variable, fixed = _surroundings(callee, bound)
     if not state.is_active(*bound.values(), *variable.values()):
-        return None
+        return _noted(helpers, callee, "it is given nothing that is differentiated by")
     where = state.builder.where
     call = Called(callee, bound, variable, fixed, where.errstate if where else ())
 
@@ -180,6 +200,49 @@ def call_helper(
         _give_up_callers(helpers, found, bound)
         return None
     return found
+
+
+def _noted(helpers: Helpers, callee: Callee, why: str) -> AbstractValue | None:
+    """Note why a function is read in place; return None."""
+    helpers.called[callee.key].in_place = why
+    return None
+
+
+def note_call(state: Machine, callee: Callee, in_place: str | None = None) -> None:
+    """Note that a function of the user is called here, and why it is read in place, if known."""
+    if state.helpers is None or callee.frame.trusted:
+        return
+    where = Location(callee.frame.file, callee.node.lineno, function=callee.frame.name)
+    found = state.helpers.called.setdefault(callee.key, CalledFunction(_title(callee), where))
+    site = state.builder.where
+    found.sites.add(site and (site.file, site.line, site.column))
+    found.in_place = in_place or found.in_place
+
+
+def called_functions(state: Machine) -> tuple[CalledFunction, ...]:
+    """Return the functions that are called, in the order of their first calls, each once.
+
+    One that is made several times, by a function around it, is one function.
+    """
+    helpers = state.helpers
+    if helpers is None:
+        return ()
+    found: dict[Any, CalledFunction] = {}
+    for key, called in helpers.called.items():
+        place = called.where.file, called.where.line, called.name
+        one = found.setdefault(place, CalledFunction(called.name, called.where))
+        one.sites |= called.sites
+        readings = (*helpers.known.get(key, ()), *state.routines.get(key, ()))
+        more = (reading.routine for reading in readings)
+        one.routines = tuple(dict.fromkeys((*one.routines, *more)))
+        refused = helpers.refused.get(key)
+        why = called.in_place
+        if isinstance(refused, _InPlace):
+            why = refused.sentence
+        elif refused is not None:
+            why = f"it cannot be read by itself: {refused.sentence}"
+        one.in_place = why or one.in_place
+    return tuple(found.values())
 
 
 def _give_up_callers(
@@ -218,19 +281,23 @@ def _called(state: Machine, helpers: Helpers, call: Called) -> AbstractValue:
 
 def _routine(callee: Callee, headers: dict[str, AbstractValue]) -> Routine:
     """Return the routine of a function: its name in the text, and what stands above it."""
-    name = callee.frame.name
-    around = callee.qualname.split(".")[:-1]
-    is_method = bool(around) and around[-1].isidentifier()
-    title = f"{around[-1]}.{name}" if is_method else name
+    title = _title(callee)
     place = short_place_of(callee.frame.file, callee.node.lineno)
     described = f"{title}  ({place})"
     first = next(iter(headers.values()), None)
-    if is_method and isinstance(first, RecordValue):
+    if "." in title and isinstance(first, RecordValue):
         held = [k for k, box in zip(first.keys, first.items, strict=True) if isinstance(box, Value)]
         (own, *_) = headers
         if held:
             described += "; " + ", ".join(f"{own}.{k} is {k}" for k in held)
     return Routine(title.replace(".", "_"), helper=True, title=described)
+
+
+def _title(callee: Callee) -> str:
+    """Return the name of a function, of a method with that of its class."""
+    name = callee.frame.name
+    around = callee.qualname.split(".")[:-1]
+    return f"{around[-1]}.{name}" if around and around[-1].isidentifier() else name
 
 
 def _take_place(helper: Helper, other: Helper) -> None:
