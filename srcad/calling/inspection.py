@@ -25,6 +25,7 @@ from srcad.ir.core import (
     If,
     Location,
     Op,
+    Routine,
     Try,
     Value,
     While,
@@ -32,6 +33,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.text import Printer, target_name, text
+from srcad.passes.finish import routines_of
 from srcad.pipeline import Compiled
 from srcad.startup.records import dataclass, field, once
 
@@ -91,7 +93,10 @@ class Graph(str):
 
 
 def graph_of(function: Function, active: Collection[Value]) -> Graph:
-    """Return the graph of a function of the IR, with what a derivative flows through in colour."""
+    """Return the graph of a function of the IR, with what a derivative flows through in colour.
+
+    Functions that it calls are frames of their own; a dashed edge leads from a function to a call.
+    """
     writer = _Writer(function, active)
     lines = [
         f"digraph {_quoted(function.name)} {{",
@@ -103,25 +108,43 @@ def graph_of(function: Function, active: Collection[Value]) -> Graph:
     return Graph("\n".join(lines))
 
 
+def _functions_called(function: Function) -> dict[Routine, Function]:
+    """Return the routines that a function calls, directly or through others, and their bodies."""
+    found = {routine: routine.function for routine in routines_of(function)}
+    return {routine: body for routine, body in found.items() if body is not None}
+
+
 class _Writer:
     """Writes nodes and edges, each value once."""
 
     def __init__(self, function: Function, active: Collection[Value]) -> None:
         self.function = function
         self.active = active
-        self.printer = Printer()
-        self.printer.function(function)
+        self.called = _functions_called(function)
+        self.outs = {routine: f"out_{k + 1}" for k, routine in enumerate(self.called)}
         self.nodes: dict[Value, str] = {}
         self.frames = 0
-        self.read = {value for op in walk(function.block) for value in op.operands}
+        bodies = [function, *self.called.values()]
+        self.read = {v for body in bodies for op in walk(body.block) for v in op.operands}
+        self.printer = Printer()
 
     def lines(self) -> Iterator[str]:
-        """Return the lines for parameters, operations and results."""
-        for param in self.function.params:
-            yield self._declared(param, "  ")
-        yield from self._block(self.function.block, "  ")
-        yield '  out [label="return" shape=ellipse];'
-        yield from self._edges(self.function.block.results, "out", "  ")
+        """Return the lines for parameters, operations and results, and for functions called."""
+        yield from self._function(self.function, "out", "  ")
+        for routine, body in self.called.items():
+            title = routine.title or f"{routine.name} {_place(body.where)}".rstrip()
+            yield from self._open(title, "  ")
+            yield from self._function(body, self.outs[routine], "    ")
+            yield "  }"
+
+    def _function(self, function: Function, out: str, indent: str) -> Iterator[str]:
+        self.printer = Printer()
+        self.printer.function(function)
+        for param in function.params:
+            yield self._declared(param, indent)
+        yield from self._block(function.block, indent)
+        yield f'{indent}{out} [label="return" shape=ellipse];'
+        yield from self._edges(function.block.results, out, indent)
 
     def _block(self, block: Block, indent: str) -> Iterator[str]:
         for op in block.ops:
@@ -135,6 +158,8 @@ class _Writer:
         label = f"label={_quoted(text)} tooltip={_quoted(_place(op.where))}"
         yield f"{indent}{node} [{self._marked(op.result, label)}];"
         yield from self._edges([*op.args, *(arg for _, arg in op.kwargs)], node, indent)
+        if op.target in self.outs:
+            yield f"{indent}{self.outs[op.target]} -> {node} [style=dashed constraint=false];"
 
     def _frame(self, op: Op, indent: str) -> Iterator[str]:
         """Yield a conditional or a loop: a frame around its blocks, and a node for each result."""
@@ -372,12 +397,12 @@ class Inspection:
 
     @once
     def ssa(self) -> str:
-        """Return the function, one op per line."""
+        """Return the function, one op per line, and the functions that it calls."""
         return Code(_text(self._artifact.lowered, self._artifact))
 
     @once
     def adjoint_ssa(self) -> str:
-        """Return the adjoint, one op per line."""
+        """Return the adjoint, one op per line, and the functions that it calls."""
         return Code(_text(self._artifact.adjoint, self._artifact))
 
     @property
@@ -445,10 +470,11 @@ class Inspection:
             No operation defines the name.
         """
         function = self._artifact.lowered
-        if function is not None:
+        bodies = [] if function is None else [function, *_functions_called(function).values()]
+        for body in bodies:
             printer = Printer()
-            printer.function(function)
-            for op in walk(function.block):
+            printer.function(body)
+            for op in walk(body.block):
                 if any(printer.name(v) == name for v in op.results):
                     return _definition(printer, op, name)
         raise UndefinedNameError(
@@ -467,7 +493,11 @@ def _definition(printer: Printer, op: Any, name: str) -> Definition:
 
 
 def _text(function: Function | None, artifact: Artifact) -> str:
-    return artifact.note if function is None else text(function)
+    """Return a function as text, and below it those that it calls."""
+    if function is None:
+        return artifact.note
+    called = _functions_called(function).values()
+    return "\n\n".join(text(one) for one in (function, *called))
 
 
 @dataclass(frozen=True)

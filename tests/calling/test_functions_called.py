@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from unittest import mock
 
 import numpy as np
@@ -141,3 +142,48 @@ def test_forward_mode_has_functions_and_no_pairs():
     helpers = derivative.inspect(1.3, X).helpers
 
     assert {h.stands for h in helpers if h.reason is None} == {"a function"}
+
+
+# ------------------------------------------------------------------------- other reports
+def test_ssa_and_definitions_have_the_functions_that_are_called():
+    found = srcad.inspect(loss, 1.3, X)
+
+    assert re.findall(r"^(\w+)\(", found.ssa, re.M) == ["loss", "Model_step", "force"]
+    assert re.findall(r"^(\w+)\(", found.adjoint_ssa, re.M)[0].startswith("loss")
+    assert "force_adjoint(" in found.adjoint_ssa
+    assert found.definition("a").line == force.__code__.co_firstlineno + 1
+
+
+def test_graph_has_a_frame_for_each_function_that_is_called():
+    graph = srcad.inspect(loss, 1.3, X).graph
+
+    assert len(re.findall(r'label="(Model\.step|force)\b', graph)) == 2
+    nodes = dict(re.findall(r'(\w+) \[label="([^"]*)"', graph))
+    calls = {nodes[node] for out, node in re.findall(r"(out_\d) -> (v\d+)", graph)}
+    assert {call.partition("= ")[2].partition("(")[0] for call in calls} == {"Model_step", "force"}
+    assert graph.count('[label="return"') == 3
+
+
+def of_small(x):
+    return np.sum(small(x) + small(2.0 * x))
+
+
+def test_graph_colours_what_is_put_in_place():
+    colours = []
+    for setting in ("", "inline"):
+        with mock.patch.dict(os.environ, SRCAD_HELPERS=setting):
+            colours.append(srcad.inspect(of_small, X).graph.count("filled"))
+
+    assert colours[0] == colours[1] > 4
+
+
+def test_trace_table_has_rows_of_functions_called_in_loops():
+    table = srcad.trace_table(loss, 1.3, X)
+
+    rows = table.named("a")
+    assert len(rows) == 3 * 3 + 3 + 3
+    assert {row.line for row in rows} == {force.__code__.co_firstlineno + 1}
+    np.testing.assert_array_equal(rows[0].value, np.sin(X) * 1.3 + np.cos(X))
+    e = 1e-6
+    slopes = [(loss(1.3, X + d) - loss(1.3, X - d)) / (2 * e) for d in e * np.eye(3)]
+    np.testing.assert_allclose(table[1].gradient, slopes, rtol=1e-7)
