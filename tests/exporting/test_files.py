@@ -691,3 +691,88 @@ def test_self_check_of_marked_function_calls_no_right_derivative_wrong(f, status
 
     assert imported(file).main() == status
     assert ("nothing to compare" in capsys.readouterr().out) == (status == 2)
+
+
+# ------------------------------------------------------------------- functions that stay functions
+def rates(y, p):
+    drag = p["c"] * np.abs(y[1]) * y[1]
+    return np.array([y[1], -p["k"] * np.sin(y[0]) - drag])
+
+
+def rk4(y, p, h):
+    k1 = rates(y, p)
+    k2 = rates(y + 0.5 * h * k1, p)
+    k3 = rates(y + 0.5 * h * k2, p)
+    k4 = rates(y + h * k3, p)
+    return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def misfit(p, y, data, h):
+    s = 0.0
+    for d in data:
+        y = rk4(y, p, h)
+        s = s + (y[0] - d) ** 2
+    return s
+
+
+class Layers:
+    def __init__(self, w, b):
+        self.w, self.b = w, b
+
+    def layer(self, x):
+        y = np.tanh(self.w @ x + self.b) * x
+        z = np.sin(y) + np.cos(y) * y
+        return z * np.exp(-y) + y
+
+    def cost(self, x):
+        return np.sum(self.layer(self.layer(x)) ** 2)
+
+
+def halves(x, n):
+    if n == 0:
+        return np.sum(x * x)
+    return np.sum(np.sin(x)) * halves(x * 0.5, n - 1)
+
+
+def test_file_has_each_pair_once_and_compares_itself(tmp_path):
+    x = np.array([0.3, -0.4])
+    cost = Layers(np.array([[0.1, 0.2], [0.3, 0.4]]), x).cost
+    jobs = {
+        "rk4_value": (srcad.value_and_grad(misfit), ({"c": 0.3, "k": 1.2}, x + 1.0, x, 0.1)),
+        "method": (srcad.grad(cost), (x,)),
+        "recursive": (srcad.grad(halves), (np.array([0.7, 1.3, 0.4]), 3)),
+    }
+    pairs = {
+        "rk4_value": ["rk4_primal", "rk4_adjoint", "rates_primal", "rates_adjoint"],
+        "method": ["Layers_layer_primal", "Layers_layer_adjoint"],
+        "recursive": ["halves_primal", "halves_adjoint"],
+    }
+    for name, (gradient, args) in jobs.items():
+        gradient.export(tmp_path / f"{name}.py", *args)
+        names = [
+            node.name
+            for node in ast.parse((tmp_path / f"{name}.py").read_text()).body
+            if isinstance(node, ast.FunctionDef)
+        ]
+        assert len(names) == len(set(names))
+        assert [n for n in names if "_primal" in n or "_adjoint" in n] == pairs[name]
+
+    run = f"import runpy\nfor name in {[*jobs]}:\n"
+    run += "    try: runpy.run_path(f'{name}.py', run_name='__main__')\n"
+    run += "    except SystemExit as ended: assert ended.code == 0"
+    done = subprocess.run([sys.executable, "-I", "-c", run], capture_output=True, text=True,
+                          check=False, cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(": ok, slope ") == len(jobs)
+
+
+def test_file_compares_what_its_pairs_return(tmp_path):
+    file = tmp_path / "wrong.py"
+    srcad.grad(halves).export(file, np.array([0.7, 1.3, 0.4]), 3)
+    text = file.read_text()
+    name = "def halves_adjoint("
+    head, _, body = text.partition(name)
+    (line,) = [one for one in body.partition("\ndef ")[0].splitlines() if "return " in one][-1:]
+    file.write_text(head + name + body.replace(line, line.replace("return ", "return 2.0 * "), 1))
+
+    assert imported(file).main() == 1
