@@ -303,7 +303,7 @@ def test_inspect_has_exactly_these_attributes():
 
     assert {name for name in dir(shown) if not name.startswith("_")} == {
         "primal_source", "adjoint_source", "ssa", "adjoint_ssa", "ast", "saved", "active",
-        "graph", "line_map", "definition", "backend",
+        "graph", "helpers", "line_map", "definition", "backend",
     }  # fmt: skip
 
 

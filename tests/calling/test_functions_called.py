@@ -126,6 +126,29 @@ def test_function_in_place_says_why(f, reason):
     assert {h.stands for h in helpers if h == "force"} == {f"in place: {reason}"}
 
 
+def double(model):
+    model.k = 2.0 * model.k
+
+
+def doubled_twice(model):
+    double(model)
+    double(model)
+    return model.k
+
+
+def after_doubling(x):
+    model = Model(x)
+    return doubled_twice(model) + np.sum(force({"k": model.k}, X))
+
+
+def test_function_that_calls_one_in_place_has_its_reason():
+    helpers = srcad.inspect(after_doubling, 0.7).helpers
+
+    reasons = {str(h): h.reason for h in helpers if h.startswith("double")}
+    why = "it changes an object that it is given"
+    assert reasons == {"double": why, "doubled_twice": why}
+
+
 def test_settings_that_read_all_in_place_are_the_reason():
     checked = srcad.grad(loss, check_finite=True)
     with mock.patch.dict(os.environ, SRCAD_HELPERS="inline"):

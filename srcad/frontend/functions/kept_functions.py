@@ -261,7 +261,7 @@ def _give_up_callers(
         if any(part is own for part in written for own in _all_parts(box))
     ]
     if names:
-        _in_place(str(refused), names)
+        _in_place(refused.sentence, names)
 
 
 def _called(state: Machine, helpers: Helpers, call: Called) -> AbstractValue:
