@@ -13,7 +13,18 @@ from srcad.analysis.arguments import arguments, differentiable_arguments, rule_o
 from srcad.errors import MissingRuleError, SrcadError, UnsupportedSyntaxError, UnsupportedTypeError
 from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Atom, Call, Const, Display, Routine, Value, conjugate, walk
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Call,
+    Const,
+    Display,
+    Routine,
+    Value,
+    conjugate,
+    values_in,
+    walk,
+)
 from srcad.ir.inference.builder import atom_type
 from srcad.rules.gaps import VALUES
 from srcad.rules.linalg import OF_FIXED
@@ -131,10 +142,10 @@ def _leave_to_run_time(scope: ReverseScope, op: Call, problem: SrcadError) -> No
     not all can be differentiated again.
     """
     for arg in differentiable_arguments(op).values():
-        if isinstance(arg, Value):
+        for value in values_in(arg):
             message = Const(problem.sentence)
-            bar = scope.builder.call(runtime.raise_undecided, message, type=arg.type)
-            scope.contribute(arg, (), bar)
+            bar = scope.builder.call(runtime.raise_undecided, message, type=value.type)
+            scope.contribute(value, (), bar)
 
 
 def _cannot_happen(op: Call) -> bool:
