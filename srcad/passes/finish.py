@@ -137,8 +137,8 @@ def _erased(block: Block) -> Block:
     for op in block.ops:
         if isinstance(op, Call) and is_marker(op.target):
             inner = op.args[0]
-            assert isinstance(inner, Value)
-            names[op.result] = names.get(inner, inner)
+            assert isinstance(inner, Value | Const)
+            names[op.result] = names.get(inner, inner) if isinstance(inner, Value) else inner
         elif isinstance(op, If) and op.test == CHECKPOINT:
             inside = _erased(op.then)
             kept += inside.ops

@@ -13,13 +13,12 @@ import itertools
 from typing import Any
 
 from srcad import errors
+from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
     Frame,
     FunctionValue,
-    ListValue,
-    TupleValue,
     Unbound,
 )
 from srcad.frontend.machine.dispatch import reifies
@@ -37,7 +36,7 @@ from srcad.types.structures import Opaque
 @reifies(FunctionValue)
 def runtime_function(state: Machine, box: FunctionValue) -> Value:
     """Return the value of a local function that nothing differentiates."""
-    surroundings = _free_variables(state, box)
+    surroundings = free_variables(state, box)
     if reads_active(state, box):
         state.refuse(
             errors.UnsupportedTypeError,
@@ -56,19 +55,38 @@ def runtime_function(state: Machine, box: FunctionValue) -> Value:
 
 
 def reads_active(state: Machine, box: AbstractValue) -> bool:
-    """Return True if a derivative flows through a variable of a closure, or a place outside.
+    """Return True if a derivative flows through what a function reads.
 
-    The closures are that of `box`, if it is a local function, or those of the items of a list or
-    tuple.
+    That are the variables of a closure, what other functions among these read, the object of a
+    bound method, and places outside; of a list or tuple, what its items read.
     """
-    if isinstance(box, ListValue | TupleValue):
-        return any(reads_active(state, item) for item in box.items)
+    return _holds_active(state, box, set()) or reads_outside(state, box)
+
+
+def _holds_active(state: Machine, box: AbstractValue, seen: set[int]) -> bool:
+    if isinstance(box, Value | Constant) or id(box) in seen:
+        return False
+    seen.add(id(box))
+    parts = components(box)
+    if isinstance(box, FunctionValue):
+        parts = (*free_variables(state, box).values(), *_defaults(box))
+    return any(state.is_active(part) or _holds_active(state, part, seen) for part in parts)
+
+
+def reads_outside(state: Machine, box: AbstractValue, seen: set[int] | None = None) -> bool:
+    """Return True if a function may read a place outside in which the program stores a value."""
     if isinstance(box, Constant):
         return object_may_read(state, box.value)
-    if not isinstance(box, FunctionValue):
+    seen = set() if seen is None else seen
+    if isinstance(box, Value) or id(box) in seen:
         return False
-    around = [*_free_variables(state, box).values(), *_defaults(box)]
-    return state.is_active(*around) or function_may_read(state, box, around)
+    seen.add(id(box))
+    if not isinstance(box, FunctionValue):
+        return any(reads_outside(state, part, seen) for part in components(box))
+    around = [*free_variables(state, box).values(), *_defaults(box)]
+    return function_may_read(state, box, around) or any(
+        reads_outside(state, part, seen) for part in around
+    )
 
 
 def stopped_function(state: Machine, box: FunctionValue) -> Atom:
@@ -76,9 +94,9 @@ def stopped_function(state: Machine, box: FunctionValue) -> Atom:
 
     Made once if it reads nothing.
     """
-    surroundings, defaults = _free_variables(state, box), _defaults(box)
+    surroundings, defaults = free_variables(state, box), _defaults(box)
     if not surroundings and not defaults:
-        function = _factory(box, ())()
+        function = factory_of(box, ())()
         if isinstance(box.node, ast.FunctionDef):
             made_of(function, box.node)
         return Const(function)
@@ -96,7 +114,7 @@ def _made(
     surroundings: dict[str, AbstractValue],
     defaults: list[AbstractValue],
 ) -> Value:
-    factory = _factory(box, tuple(surroundings))
+    factory = factory_of(box, tuple(surroundings))
     values = [state.atom(b) for b in (*surroundings.values(), *defaults)]
     return state.apply(Const(factory), *values, effect=True, type=Opaque())
 
@@ -106,7 +124,7 @@ def _defaults(box: FunctionValue) -> list[AbstractValue]:
     return [*box.defaults, *(default for default in box.kw_defaults if default is not None)]
 
 
-def _free_variables(state: Machine, box: FunctionValue) -> dict[str, AbstractValue]:
+def free_variables(state: Machine, box: FunctionValue) -> dict[str, AbstractValue]:
     """Return the free variables of a local function."""
     outer = enclosing_frame(state, box)
     names = _free_names(box, outer)
@@ -132,7 +150,7 @@ def _read(state: Machine, outer: Frame, name: str) -> AbstractValue | None:
     return None if isinstance(found, Unbound) else found
 
 
-def _factory(box: FunctionValue, names: tuple[str, ...]) -> Any:
+def factory_of(box: FunctionValue, names: tuple[str, ...]) -> Any:
     """Return a function of the surroundings and of the defaults that returns the local function."""
     node = copy.copy(box.node)
     node.args, defaults = _with_named_defaults(node.args, {*names, *bound_names(node)})
