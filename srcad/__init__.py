@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from srcad.api.marks import cotangent, hook, stop_gradient
     from srcad.api.products import jvp, pullback, vjp
     from srcad.arguments.options import Numba
-    from srcad.errors import BackendWarning
+    from srcad.errors import BackendWarning, SolverWarning
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BackendWarning",
     "Numba",
+    "SolverWarning",
     "checkpoint",
     "checkpointed_range",
     "cotangent",
@@ -58,6 +59,7 @@ __all__ = [
 _HOMES = {
     "BackendWarning": "srcad.errors",
     "Numba": "srcad.arguments.options",
+    "SolverWarning": "srcad.errors",
     "checkpoint": "srcad.api.checkpoints",
     "checkpointed_range": "srcad.api.checkpoints",
     "cotangent": "srcad.api.marks",

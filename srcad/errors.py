@@ -35,6 +35,7 @@ __all__ = [
     "RecompilationWarning",
     "RuleError",
     "SeedError",
+    "SolverWarning",
     "SourceChangedError",
     "SourceUnavailableError",
     "SrcadError",
@@ -372,6 +373,14 @@ class NoDerivativeWarning(UserWarning):
     """A gradient that is zero, as all that is made of the argument are steps, or that is nan.
 
     It is nan where it couples eigenvectors or singular vectors of equal values.
+    """
+
+
+class SolverWarning(RuntimeWarning):
+    """A solver has not converged, or the derivative of its solution does not exist.
+
+    The derivative is that at the point that was returned; it is nan where the equations of the
+    solution are singular.
     """
 
 

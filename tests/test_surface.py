@@ -50,7 +50,7 @@ grad_poly = srcad.grad(poly)
 # --------------------------------------------------------------------------- names
 def test_the_public_names():
     assert set(srcad.__all__) == {
-        "BackendWarning", "Numba", "checkpoint", "checkpointed_range", "cotangent",
+        "BackendWarning", "Numba", "SolverWarning", "checkpoint", "checkpointed_range", "cotangent",
         "differentiate", "elementwise_grad",
         "errors", "grad", "gradient", "hessian", "hook", "hvp", "inspect", "jacfwd", "jacobian",
         "jacrev", "jvp", "pullback", "rules", "sparsity", "stop_gradient", "testing",

@@ -1,1 +1,5 @@
 """The public functions, a file for each kind; each calls the pipeline."""
+
+from srcad.rules.registry import add_file
+
+add_file("srcad.frontend.prelude.solvers", f"{__name__}.solvers")

@@ -32,9 +32,11 @@ import srcad.frontend.library.options
 import srcad.frontend.library.ordering
 import srcad.frontend.library.polynomials
 import srcad.frontend.library.rotations
+import srcad.frontend.library.solvers
 import srcad.frontend.library.ufunc_methods
 import srcad.frontend.operations.assignment
 import srcad.frontend.operations.attributes
+import srcad.frontend.operations.closures
 import srcad.frontend.operations.comparisons
 import srcad.frontend.operations.expressions
 import srcad.frontend.operations.indexing

@@ -1,0 +1,484 @@
+"""Solvers of `scipy.optimize`: roots of functions that read differentiated values."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import FunctionType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Constant,
+    DictValue,
+    FunctionValue,
+    ListValue,
+    MethodValue,
+    RecordValue,
+    TupleValue,
+)
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, attribute, means, means_in
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.closures import closed
+from srcad.frontend.operations.indexing import getitem
+from srcad.frontend.operations.reified_closures import reads_active, reads_outside
+from srcad.frontend.prelude import solvers
+from srcad.frontend.store.stopped import constant_of
+from srcad.ir.core import Value
+from srcad.startup.records import dataclass, field
+from srcad.types.numeric import FLOAT, Numeric
+from srcad.types.sizes import constant_extent, fresh_extent
+from srcad.types.structures import Opaque
+
+Solve = Callable[[Machine, "Solver"], AbstractValue]
+
+
+@dataclass(eq=False)
+class Solver:
+    """A call of a solver: the function with its arguments, what else is given, what it returns.
+
+    Nothing flows through the `options`, which are what is given as constants.
+    """
+
+    name: str
+    function: AbstractValue
+    more: TupleValue
+    given: dict[str, AbstractValue]
+    options: dict[str, AbstractValue] = field(init=False)
+    report: Value = field(init=False)
+
+    def run(self, state: Machine) -> None:
+        """Write the call, through which no derivative flows."""
+        boxes = _constants(state, tuple(self.given.values()))
+        self.options = dict(zip(self.given, boxes, strict=True))
+        problem = TupleValue((self.function, self.more))
+        closure, active, others = closed(state, problem, f"problem_of_{self.name}")
+        self.report = state.emit(
+            solvers.run_solver,
+            *(Constant(_solver(self.name)), Constant(closure), active, others),
+            kwargs=self.options,
+            effect=True,
+            type=Opaque(),
+            hint="report",
+        )
+
+    def option(self, state: Machine, name: str) -> Any:
+        """Return an option that must be known when the program is read."""
+        box = self.given.get(name)
+        default = inspect.signature(_solver(self.name)).parameters[name].default
+        if box is None:
+            return default
+        if not isinstance(box, Constant):
+            state.refuse(
+                errors.UnsupportedSyntaxError,
+                f"cannot differentiate {self.name} with this {name!r}",
+                why="its value is not known before the call.",
+                help=(f"write it out:  {self.name}(..., {name}={default!r})",),
+            )
+        return box.value
+
+    def is_true(self, name: str) -> bool:
+        """Return True if an option is True, and not a function, say."""
+        box = self.given.get(name)
+        return isinstance(box, Constant) and box.value is True
+
+    def refuse_active(self, state: Machine, *names: str) -> None:
+        """Refuse options on which the solution depends, and of which it has no derivative."""
+        for name in names:
+            if state.is_active(self.given.get(name, Constant(None))):
+                _refuse_option(
+                    state,
+                    self,
+                    name,
+                    "it depends on the differentiated arguments, and the solution may follow it.",
+                    f"take it for a constant:  {name}=srcad.stop_gradient(...)",
+                )
+
+    def solution(
+        self,
+        state: Machine,
+        target: Any,
+        found: Value,
+        change: Any = None,
+        *options: AbstractValue,
+        at: Value | None = None,
+        function: AbstractValue | None = None,
+    ) -> Value:
+        """Return what was found with its derivative: an answer, or a function `at` an answer.
+
+        The function is that of the call, or what `change` makes of it.
+        """
+        function = self.function if function is None else function
+        if change is not None:
+            function = BoundValue(Constant(change), (function,))
+        problem = TupleValue((function, self.more))
+        closure, active, others = closed(state, problem, f"equations_of_{self.name}")
+        place = () if at is None else (at,)
+        args = (found, *place, active, others, *options)
+        return state.emit(target, Constant(closure), *args, type=found.type, hint="x")
+
+
+# Options that a solution depends on; it does not on where a solver begins, or on tolerances.
+_FOLLOWED = frozenset({"bounds", "constraints", "f_scale"})
+
+
+def solves(*names: str) -> Callable[[Solve], Solve]:
+    """Register what is returned by solvers, once they have run."""
+
+    def register(solve: Solve) -> Solve:
+        for name in names:
+            means_in("scipy.optimize", name)(partial(_called, name, solve))
+        return solve
+
+    return register
+
+
+def _solver(name: str) -> Any:
+    return getattr(sys.modules["scipy.optimize"], name)
+
+
+def _called(
+    name: str, solve: Solve, state: Machine, args: Args, kwargs: Kwargs
+) -> AbstractValue | None:
+    """Run a solver, if a derivative flows through its function; else it runs as it stands."""
+    target = _solver(name)
+    try:
+        bound = inspect.signature(target).bind(*args, **kwargs)
+    except TypeError:
+        return None
+    given: dict[str, Any] = dict(bound.arguments)
+    given |= given.pop("kwargs", {}) if isinstance(given.get("kwargs"), dict) else {}
+    function = given.pop(next(iter(given)))
+    named = given.get("kwargs")
+    if isinstance(named, DictValue):  # further arguments of the function, by name
+        del given["kwargs"]
+        function = BoundValue(function, (), dict(zip(named.keys, named.items, strict=True)))
+    more = given.pop("args", TupleValue(()))
+    if isinstance(more, Constant) and isinstance(more.value, tuple):
+        more = TupleValue(tuple(map(Constant, more.value)))
+    if not isinstance(more, TupleValue):
+        more = TupleValue((more,))
+    followed = [given[option] for option in _FOLLOWED & given.keys()]
+    if reads_outside(state, function):
+        return None
+    if not _is_differentiated(state, TupleValue((function, more)), followed):
+        if not state.is_active(*given.values()):
+            return None
+        constants = dict(zip(kwargs, _constants(state, tuple(kwargs.values())), strict=True))
+        return apply(state, Constant(target), _constants(state, args), constants)
+    solver = Solver(name, function, more, given)
+    solver.run(state)
+    return solve(state, solver)
+
+
+def _is_differentiated(
+    state: Machine, problem: TupleValue, followed: Iterable[AbstractValue]
+) -> bool:
+    """Return True if a derivative flows through a problem, or may when a rule is differentiated."""
+    if state.stops_all:
+        return bool(closed(state, problem, "problem")[1].items)
+    return state.is_active(problem, *followed) or reads_active(state, problem)
+
+
+def _constants(state: Machine, boxes: Iterable[AbstractValue]) -> tuple[AbstractValue, ...]:
+    """Return options, through which no derivative flows."""
+    return tuple(_constant(state, box) for box in boxes)
+
+
+def _constant(state: Machine, box: AbstractValue) -> AbstractValue:
+    if not isinstance(box, BoundValue | FunctionValue | MethodValue):
+        return constant_of(state, box)
+    closure, active, others = closed(state, box, "option")
+    values = constant_of(state, active)
+    return state.emit(solvers.opened, Constant(closure), values, others, type=Opaque())
+
+
+_ANY_FLOAT = FLOAT.of_shape((), "any")
+
+
+def _any_vector() -> Numeric:
+    return Numeric(np.dtype(float), (fresh_extent("m"),), "array")
+
+
+def _number(state: Machine, x: AbstractValue) -> Value:
+    """Return a number of an unknown type, as a number."""
+    return state.emit(solvers.real, x, type=_ANY_FLOAT)
+
+
+def _start(state: Machine, box: AbstractValue) -> Value:
+    """Return the point where a solver begins, which must be real, as an array."""
+    start = state.emit(np.asarray, box)
+    if isinstance(start.type, Numeric) and start.type.kind == "c":
+        state.refuse(
+            errors.UnsupportedTypeError,
+            "cannot differentiate a solver with complex unknowns",
+            why="its equations need not have a complex derivative.",
+            help=("solve for the real and the imaginary parts:  z[0] + 1j * z[1]",),
+        )
+    return start
+
+
+def _array(state: Machine, x: AbstractValue, like: AbstractValue, *, flat: bool) -> Value:
+    """Return an array that has been found, with the shape of the point where it was begun."""
+    start = _start(state, like)
+    if flat:
+        start = state.emit(np.ravel, start)
+    type_ = start.type
+    shape = type_.shape if isinstance(type_, Numeric) else None
+    if shape is None:
+        return state.emit(solvers.real, x)
+    return state.emit(solvers.real, x, type=Numeric(np.dtype(float), shape, "array"))
+
+
+# ---------------------------------------------------------------------------- roots
+@solves("bisect", "brenth", "brentq", "ridder", "toms748")
+def bracketed(state: Machine, solver: Solver) -> AbstractValue:
+    """``brentq(f, a, b)``, and the other solvers of one equation in a bracket."""
+    if not solver.option(state, "full_output"):
+        return solver.solution(state, solvers.root_of, _number(state, solver.report))
+    root, report = (getitem(state, solver.report, Constant(k)) for k in range(2))
+    x = solver.solution(state, solvers.root_of, _number(state, root))
+    return TupleValue((x, report))
+
+
+@solves("root_scalar")
+def root_scalar(state: Machine, solver: Solver) -> AbstractValue:
+    """``root_scalar(f, bracket=(a, b))``."""
+    returns_slope = solver.is_true("fprime") or solver.is_true("fprime2")
+    change = solvers.first if returns_slope else None
+    found = _number(state, attribute(state, solver.report, "root"))
+    x = solver.solution(state, solvers.root_of, found, change)
+    return RecordValue(solvers.ScalarRoot, ("report", "root"), (solver.report, x))
+
+
+@solves("newton")
+def newton(state: Machine, solver: Solver) -> AbstractValue:
+    """``newton(func, x0)``: one equation, or one for each entry of `x0`."""
+    start = _start(state, solver.options["x0"])
+    is_one = isinstance(start.type, Numeric) and start.type.shape == ()
+    full = bool(solver.option(state, "full_output"))
+    found = getitem(state, solver.report, Constant(0)) if full else solver.report
+    if is_one:
+        x = solver.solution(state, solvers.root_of, _number(state, found))
+    else:
+        array = _array(state, found, start, flat=False)
+        x = solver.solution(state, solvers.roots_of, array)
+    if not full:
+        return x
+    rest = [getitem(state, solver.report, Constant(k)) for k in range(1, 2 if is_one else 3)]
+    return TupleValue((x, *rest))
+
+
+@solves("fixed_point")
+def fixed_point(state: Machine, solver: Solver) -> AbstractValue:
+    """``fixed_point(func, x0)``."""
+    start = _start(state, solver.options["x0"])
+    is_one = isinstance(start.type, Numeric) and start.type.shape == ()
+    found = (
+        _number(state, solver.report) if is_one else _array(state, solver.report, start, flat=False)
+    )
+    return solver.solution(state, solvers.root_of, found, solvers.minus_argument)
+
+
+@solves("fsolve")
+def fsolve(state: Machine, solver: Solver) -> AbstractValue:
+    """``fsolve(func, x0)``."""
+    full = bool(solver.option(state, "full_output"))
+    found = getitem(state, solver.report, Constant(0)) if full else solver.report
+    array = _array(state, found, solver.options["x0"], flat=True)
+    x = solver.solution(state, solvers.root_of, array)
+    if not full:
+        return x
+    return TupleValue((x, *(getitem(state, solver.report, Constant(k)) for k in range(1, 4))))
+
+
+@solves("root")
+def root(state: Machine, solver: Solver) -> AbstractValue:
+    """``root(fun, x0)``."""
+    change = solvers.first if solver.is_true("jac") else None
+    method = solver.option(state, "method")
+    flat = isinstance(method, str) and method.lower() in ("hybr", "lm")
+    found = attribute(state, solver.report, "x")
+    array = _array(state, found, solver.options["x0"], flat=flat)
+    x = solver.solution(state, solvers.root_of, array, change)
+    return RecordValue(solvers.Root, ("report", "x"), (solver.report, x))
+
+
+# ---------------------------------------------------------------------------- minima
+@means(solvers.without_formula)
+def without_formula(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Refuse a field of a result that is not differentiated."""
+    name, why = (box.value for box in args if isinstance(box, Constant))
+    state.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot read '.{name}' of the result of a solver in a differentiated function",
+        why=f"{why}.",
+        help=("read it from a call outside of the function that is differentiated",),
+    )
+
+
+def _refuse_option(state: Machine, solver: Solver, name: str, why: str, remedy: str) -> NoReturn:
+    state.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot differentiate {solver.name} with {name!r}",
+        why=why,
+        help=(remedy,),
+    )
+
+
+def _is_none(box: AbstractValue | None) -> bool:
+    return box is None or (isinstance(box, Constant) and box.value is None)
+
+
+@solves("minimize")
+def minimize(state: Machine, solver: Solver) -> AbstractValue:
+    """``minimize(fun, x0)``."""
+    constraints = solver.options.get("constraints")
+    none = isinstance(constraints, TupleValue | ListValue) and not constraints.items
+    if not _is_none(constraints) and not none and not _is_empty(constraints):
+        _refuse_option(
+            state,
+            solver,
+            "constraints",
+            "the multipliers of constraints are not differentiated.",
+            "solve the equations of Karush, Kuhn and Tucker with scipy.optimize.root",
+        )
+    change = solvers.first if solver.is_true("jac") else None
+    method = solver.option(state, "method")
+    array = _array(state, attribute(state, solver.report, "x"), solver.options["x0"], flat=True)
+    free: AbstractValue = state.emit(np.ones_like, array)
+    bounds = solver.options.get("bounds", Constant(None))
+    if not _is_none(bounds):
+        solver.refuse_active(state, "bounds")
+        if isinstance(method, str) and method.lower() not in ("l-bfgs-b", "slsqp", "tnc"):
+            _refuse_option(
+                state, solver, "bounds", "this method does not tell which of them hold.",
+                'take  method="L-BFGS-B"',
+            )  # fmt: skip
+        limits = state.emit(solvers.limits_of, bounds)
+        lower, upper = (getitem(state, limits, Constant(k)) for k in range(2))
+        slope = attribute(state, solver.report, "jac")
+        free = state.emit(solvers.free_entries, array, slope, lower, upper, type=array.type)
+    x = solver.solution(state, solvers.minimum_of, array, change, free)
+    found = _number(state, attribute(state, solver.report, "fun"))
+    value = solver.solution(state, solvers.least_of, found, change, at=x)
+    return RecordValue(solvers.Minimum, ("report", "x", "fun"), (solver.report, x, value))
+
+
+def _is_empty(box: AbstractValue | None) -> bool:
+    return isinstance(box, Constant) and isinstance(box.value, tuple | list) and not box.value
+
+
+@solves("minimize_scalar")
+def minimize_scalar(state: Machine, solver: Solver) -> AbstractValue:
+    """``minimize_scalar(fun)``."""
+    solver.refuse_active(state, "bounds")
+    number = _number(state, attribute(state, solver.report, "x"))
+    bounds = solver.options.get("bounds", Constant(None))
+    ends: tuple[AbstractValue, ...] = (Constant(-np.inf), Constant(np.inf))
+    if not _is_none(bounds):
+        ends = tuple(getitem(state, bounds, Constant(k)) for k in range(2))
+    x = solver.solution(state, solvers.scalar_minimum_of, number, None, *ends)
+    found = _number(state, attribute(state, solver.report, "fun"))
+    value = solver.solution(state, solvers.least_of, found, None, at=x)
+    return RecordValue(solvers.Minimum, ("report", "x", "fun"), (solver.report, x, value))
+
+
+@solves("least_squares")
+def least_squares(state: Machine, solver: Solver) -> AbstractValue:
+    """``least_squares(fun, x0)``."""
+    solver.refuse_active(state, "bounds")
+    loss, scale = solver.option(state, "loss"), solver.given.get("f_scale", Constant(1.0))
+    if not isinstance(loss, str):
+        _refuse_option(
+            state, solver, "loss", "what a function makes of residuals has no rule.",
+            'take one of the losses that have names:  loss="soft_l1"',
+        )  # fmt: skip
+    array = _array(state, attribute(state, solver.report, "x"), solver.options["x0"], flat=True)
+    mask = attribute(state, solver.report, "active_mask")
+    free = state.emit(solvers.free_in, mask, type=array.type)
+    objective = BoundValue(Constant(solvers.half_squares), (solver.function, Constant(loss), scale))
+    x = solver.solution(state, solvers.minimum_of, array, None, free, function=objective)
+    found = _number(state, attribute(state, solver.report, "cost"))
+    cost = solver.solution(state, solvers.least_of, found, None, at=x, function=objective)
+    residuals = state.emit(np.asarray, attribute(state, solver.report, "fun"), type=_any_vector())
+    fun = solver.solution(state, solvers.value_at, residuals, None, at=x)
+    return RecordValue(solvers.Fit, ("report", "x", "cost", "fun"), (solver.report, x, cost, fun))
+
+
+# ---------------------------------------------------------------------------- fits
+def _data(state: Machine, box: AbstractValue) -> AbstractValue:
+    """Return the data of a fit, as arrays where they are lists."""
+    return state.emit(np.asarray, box) if isinstance(box, ListValue) else box
+
+
+@means_in("scipy.optimize", "curve_fit")
+def curve_fit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``curve_fit(f, xdata, ydata, p0, sigma)``: the data have derivatives, too."""
+    target = _solver("curve_fit")
+    try:
+        bound = inspect.signature(target).bind(*args, **kwargs)
+    except TypeError:
+        return None
+    given: dict[str, Any] = dict(bound.arguments)
+    given |= given.pop("kwargs", {})
+    f = given.pop("f")
+    data = tuple(_data(state, given.get(n, Constant(None))) for n in ("xdata", "ydata", "sigma"))
+    problem = TupleValue((f, *data))
+    if reads_outside(state, f) or not _is_differentiated(state, problem, ()):
+        return None
+    residuals = BoundValue(Constant(solvers.fit_residuals), (f, *data))
+    solver = Solver("curve_fit", f, TupleValue(()), given)
+    solver.refuse_active(state, "bounds")
+    if solver.option(state, "full_output"):
+        _refuse_option(
+            state, solver, "full_output", "its further results have no derivative.",
+            "leave it out",
+        )  # fmt: skip
+    solver.run(state)
+    popt, pcov = (getitem(state, solver.report, Constant(k)) for k in range(2))
+    shape = (_number_of_parameters(state, solver, f),)
+    array = state.emit(solvers.real, popt, type=Numeric(np.dtype(float), shape, "array"))
+    limits = state.emit(solvers.limits_of_fit, solver.options.get("bounds", Constant(None)))
+    free = state.emit(solvers.free_of_fit, array, limits, type=array.type)
+    objective = BoundValue(
+        Constant(solvers.half_squares), (residuals, Constant("linear"), Constant(1.0))
+    )
+    x = solver.solution(state, solvers.minimum_of, array, None, free, function=objective)
+    both = Numeric(np.dtype(float), shape * 2, "array")
+    covariance = solver.solution(
+        state,
+        solvers.covariance_of,
+        state.emit(solvers.real, pcov, type=both),
+        None,
+        Constant(bool(solver.option(state, "absolute_sigma"))),
+        at=x,
+        function=residuals,
+    )
+    return TupleValue((x, covariance))
+
+
+def _number_of_parameters(state: Machine, solver: Solver, f: AbstractValue) -> Any:
+    """Return the number of parameters of a model, from `p0` or, as SciPy does, its signature."""
+    start = solver.options.get("p0")
+    if not _is_none(start):
+        assert start is not None
+        type_ = state.emit(np.atleast_1d, start).type
+        if isinstance(type_, Numeric) and type_.shape is not None:
+            return type_.shape[0]
+    elif isinstance(f, FunctionValue) and not f.node.args.vararg:
+        return constant_extent(len(f.node.args.posonlyargs + f.node.args.args) - 1)
+    elif isinstance(f, Constant) and isinstance(f.value, FunctionType):
+        code = f.value.__code__
+        if not code.co_flags & inspect.CO_VARARGS:
+            return constant_extent(code.co_argcount - 1)
+    _refuse_option(
+        state, solver, "p0", "the number of parameters is not known before the call.",
+        "pass the values to begin with:  p0=[1.0, 1.0]",
+    )  # fmt: skip

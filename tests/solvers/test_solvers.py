@@ -1,0 +1,295 @@
+"""Derivatives of SciPy's solvers, against differences of the plain calls."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, curve_fit, least_squares, minimize, minimize_scalar, newton, root
+
+import srcad
+from srcad.errors import UnsupportedSyntaxError, UnsupportedTypeError
+from tests.marks import some
+from tests.numeric import difference, leaves
+from tests.solvers import minima, roots
+
+PROGRAMS = {
+    **{name: (*program, 2e-6) for name, program in roots.PROGRAMS.items()},
+    **{name: (*program, 1e-3) for name, program in minima.PROGRAMS.items()},
+}
+
+
+def slopes(f, args, k):
+    """The differences of a program by one of two arguments."""
+    if k == 0:
+        return leaves(difference(f, copy.deepcopy(args)))
+    return leaves(difference(lambda b, a: f(a, b), copy.deepcopy(args[::-1])))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", some(PROGRAMS, lambda k, _: k % 5 == 0))
+def test_gradient_agrees_with_differences(name):
+    f, args, tolerance = PROGRAMS[name]
+
+    value, gradient = srcad.value_and_grad(f, wrt=(0, 1))(*copy.deepcopy(args))
+
+    np.testing.assert_array_equal(value, f(*copy.deepcopy(args)))
+    for k in (0, 1):
+        for got, want in zip(leaves(gradient[k]), slopes(f, args, k), strict=True):
+            if np.asarray(want).dtype.kind == "f":
+                np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", some(PROGRAMS, lambda k, _: k % 9 == 2))
+def test_other_modes_agree_with_the_gradient(name):
+    f, args, _ = PROGRAMS[name]
+    if not isinstance(args[0], float | np.ndarray):
+        pytest.skip("the argument is a dict or an object")
+    gradient = srcad.grad(f)
+    x, y = args
+    x_dot = np.ones_like(x) if isinstance(x, np.ndarray) else 1.0
+
+    _, slope = srcad.jvp(f, args, (x_dot, None))
+
+    np.testing.assert_allclose(slope, np.sum(gradient(*args)), rtol=1e-9)
+    e = 1e-5
+    want = (np.asarray(gradient(x + e, y)) - np.asarray(gradient(x - e, y))) / (2 * e)
+    hessian = np.reshape(srcad.hessian(f)(*args), (np.size(x), np.size(x)))
+    scale = 1e-3 if name in minima.PROGRAMS else 1e-6
+    np.testing.assert_allclose(np.sum(hessian, 0), np.ravel(want), rtol=10 * scale, atol=30 * scale)
+
+
+def test_solution_of_linear_fit_has_exact_second_derivatives():
+    x = np.arange(5.0)
+    a = np.stack([np.ones(5), x]).T
+    inverse = np.linalg.pinv(a)
+
+    def f(y):
+        fit = least_squares(lambda p: a @ p - y, np.zeros(2), jac=lambda p: a)
+        return np.sum(fit.x**2)
+
+    y = np.array([0.9, 2.1, 2.9, 4.2, 5.1])
+
+    np.testing.assert_allclose(srcad.grad(f)(y), 2 * inverse.T @ inverse @ y, rtol=1e-9)
+    np.testing.assert_allclose(srcad.hessian(f)(y), 2 * inverse.T @ inverse, atol=1e-12)
+
+
+def test_covariance_of_a_linear_fit():
+    x = np.arange(5.0)
+    a = np.stack([np.ones(5), x]).T
+
+    def variance(y):
+        _, covariance = curve_fit(lambda x, p, q: p + q * x, x, y, jac=lambda x, p, q: a)
+        return covariance[0, 0]
+
+    y = np.array([0.9, 2.1, 2.9, 4.2, 5.1])
+    residuals = y - a @ (np.linalg.pinv(a) @ y)
+    factor = np.linalg.inv(a.T @ a)[0, 0]
+
+    np.testing.assert_allclose(srcad.grad(variance)(y), 2 * residuals * factor / 3, rtol=1e-7)
+
+
+def test_text_of_one_equation_is_short():
+    gradient = srcad.grad(lambda p: brentq(lambda z: z**3 + p * z - 1.0, 0.0, 5.0))
+
+    gradient(1.3)
+
+    assert len(gradient.source.splitlines()) <= 9
+    assert "problem_of_brentq" in gradient.source
+
+
+def test_function_is_called_as_often_as_by_the_plain_call():
+    calls = []
+
+    def counted(z):
+        calls.append(z)
+        return z
+
+    @srcad.rules.derivative(counted)
+    def _(z):
+        return 1.0
+
+    def f(p):
+        return brentq(lambda z: counted(z) ** 3 - p, 0.0, 5.0)
+
+    f(2.0)
+    plain = len(calls)
+    derivative = srcad.value_and_grad(f)
+    derivative(2.0)
+    calls.clear()
+    derivative(2.0)
+
+    assert len(calls) <= plain + 3
+
+
+def test_bounds_hold_variables():
+    def f(a):
+        return np.sum(
+            minimize(lambda z: np.sum((z - a) ** 2), np.zeros(2), bounds=[(0, 1), (0, 1)]).x
+        )
+
+    np.testing.assert_allclose(srcad.grad(f)(np.array([0.4, 2.0])), [1.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(srcad.grad(f)(np.array([-3.0, 0.5])), [0.0, 1.0], atol=1e-6)
+
+
+@pytest.mark.parametrize(("a", "slope"), [(0.9995, 1.0), (1.5, 0.0), (-0.5, 0.0), (0.5, 1.0)])
+def test_interval_holds_its_minimum(a, slope):
+    def f(a):
+        return minimize_scalar(lambda z: (z - a) ** 2 + 1.0, bounds=(0.0, 1.0)).x
+
+    np.testing.assert_allclose(srcad.grad(f)(a), slope, atol=1e-9)
+
+
+def test_scale_of_a_loss_has_a_derivative():
+    data = np.array([1.0, 2.0, 9.0])
+
+    def f(s):
+        fit = least_squares(
+            lambda p: p - data, [0.5], loss="soft_l1", f_scale=s, xtol=1e-15, gtol=1e-15
+        )
+        return fit.x[0]
+
+    want = (f(1.0 + 1e-4) - f(1.0 - 1e-4)) / 2e-4
+    np.testing.assert_allclose(srcad.grad(f)(1.0), want, rtol=1e-3)
+
+
+def test_starting_points_have_no_derivative():
+    assert srcad.grad(lambda a: newton(np.cos, a) * a)(1.0) == newton(np.cos, 1.0)
+
+
+def singular(a):
+    return np.sum(root(lambda z: np.array([z[0] + z[1] - a, 2 * z[0] + 2 * z[1]]), np.ones(2)).x)
+
+
+def test_singular_equations_give_nan_and_one_warning():
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        found = [srcad.grad(singular)(0.0) for _ in range(2)]
+
+    assert np.all(np.isnan(found))
+    assert sum("singular" in str(one.message) for one in noted) == 1
+    assert all(issubclass(one.category, srcad.SolverWarning) for one in noted)
+    assert "test_solvers.py" in str(noted[0].message)
+
+
+def test_solver_that_has_not_converged_warns():
+    def f(a):
+        return np.sum(root(lambda z: z**2 + a, np.array([1.0, 2.0])).x)
+
+    with pytest.warns(srcad.SolverWarning, match="has not converged"):
+        srcad.grad(f)(1.0)
+
+
+@pytest.mark.parametrize(
+    ("f", "kind", "message"),
+    [
+        (lambda a: np.real(newton(lambda z: z**2 + a, 1 + 1j)), UnsupportedTypeError, "complex"),
+        (
+            lambda a: minimize(lambda z: np.sum((z - a) ** 2), np.ones(2)).hess_inv[0, 0],
+            UnsupportedSyntaxError,
+            "hess_inv",
+        ),
+        (
+            lambda a: minimize(lambda z: np.sum((z - 2) ** 2), [1.0], bounds=[(0, a)]).x[0],
+            UnsupportedSyntaxError,
+            "'bounds'",
+        ),
+        (
+            lambda a: minimize(
+                lambda z: np.sum((z - a) ** 2), [1.0], constraints={"type": "eq", "fun": np.sum}
+            ).x[0],
+            UnsupportedSyntaxError,
+            "'constraints'",
+        ),
+        (
+            lambda a: minimize(
+                lambda z: np.sum((z - a) ** 2), [1.0], bounds=[(0, 1)], method="Powell"
+            ).x[0],
+            UnsupportedSyntaxError,
+            "L-BFGS-B",
+        ),
+    ],
+    ids=["complex", "hess_inv", "active bounds", "constraints", "method"],
+)
+def test_what_has_no_derivative_is_refused(f, kind, message):
+    with pytest.raises(kind, match=message):
+        srcad.grad(f)(1.0)
+
+
+def test_function_that_changes_what_is_around_it_is_refused():
+    def appending(a):
+        seen = []
+        return brentq(lambda z: (seen.append(z), z - a)[1], -5.0, 5.0)
+
+    def counting(a):
+        n = 0
+
+        def f(z):
+            nonlocal n
+            n += 1
+            return z - a
+
+        return brentq(f, -5.0, 5.0)
+
+    for f in (appending, counting):
+        with pytest.raises(UnsupportedTypeError, match="to a solver"):
+            srcad.grad(f)(1.0)
+
+
+def test_residuals_in_a_list():
+    def f(a):
+        x, y = root(lambda u: [u[0] ** 3 + u[0] - a, u[1] - u[0]], [1.0, 1.0]).x
+        return x * y
+
+    e = 1e-6
+    want = (f(2.0 + e) - f(2.0 - e)) / (2 * e)
+    np.testing.assert_allclose(srcad.grad(f)(2.0), want, rtol=1e-6)
+
+
+def test_pickled_gradient_of_a_root():
+    gradient = srcad.grad(cube_root)
+    gradient(8.0)
+
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(gradient))(27.0), 1 / 27, rtol=1e-9)
+
+
+def cube_root(a):
+    return brentq(lambda z: z**3 - a, 0.0, 10.0, xtol=1e-14)
+
+
+def solution_of_solution(c, a):
+    def outer(y):
+        x = brentq(lambda x: x**3 + x - y * c, -3.0, 3.0, xtol=1e-15)
+        return x + y - a
+
+    return brentq(outer, 0.0, 2.0, xtol=1e-15)
+
+
+def solution_in_coefficient(c, a):
+    def outer(y):
+        x = brentq(lambda x: x**3 + x - c, -3.0, 3.0, xtol=1e-15)
+        return x * y + y**3 - a
+
+    return brentq(outer, 0.0, 2.0, xtol=1e-15)
+
+
+@pytest.mark.parametrize("f", [solution_of_solution, solution_in_coefficient])
+def test_second_derivatives_of_nested_solvers(f):
+    gradient = srcad.grad(f)
+    want = (gradient(1.1 + 1e-5, 0.8) - gradient(1.1 - 1e-5, 0.8)) / 2e-5
+
+    np.testing.assert_allclose(srcad.hessian(f)(1.1, 0.8), want, rtol=1e-8)
+
+
+def test_second_derivative_of_a_rule_with_a_solver():
+    def square(c):
+        return float(c) ** 2
+
+    @srcad.rules.adjoint(square)
+    def _(y_bar, y, c):
+        return y_bar * 2.0 * brentq(lambda z: z - c, 0.0, 5.0)
+
+    assert srcad.grad(square)(3.0) == pytest.approx(6.0)
+    assert srcad.grad(srcad.grad(square))(3.0) == pytest.approx(2.0)
