@@ -41,7 +41,7 @@ from srcad.rules.declare import adjoint, nondifferentiable
 Closure.derivative = staticmethod(lambda request, function: Gradient(function, request))
 nondifferentiable(opened)
 nondifferentiable(real)
-nondifferentiable(run_solver)
+nondifferentiable(run_solver, memory="fresh")
 
 
 def solved(a, b, problem):
@@ -82,7 +82,7 @@ def solved_each_rule(x_bar, x, a, b, problem):
     return -b_bar * x, b_bar
 
 
-@adjoint(root_of, active=("active",), samples=())
+@adjoint(root_of, active=("active",), memory="fresh", samples=())
 def root_rule(x_bar, y, residual, x, active, others):
     """Pull ``-inv(J).T @ x_bar`` back through the residual: the implicit function theorem.
 
@@ -105,7 +105,7 @@ def root_rule(x_bar, y, residual, x, active, others):
     return pullback(lambda values: np.ravel(of_values(values)), active)[1](seed)[0]
 
 
-@adjoint(roots_of, active=("active",), samples=())
+@adjoint(roots_of, active=("active",), memory="fresh", samples=())
 def roots_rule(x_bar, y, residual, x, active, others):
     """Do the same for equations that are independent of each other."""
 
@@ -130,7 +130,7 @@ nondifferentiable(limits_of)
 nondifferentiable(limits_of_fit)
 
 
-@adjoint(minimum_of, active=("active",), samples=())
+@adjoint(minimum_of, active=("active",), memory="fresh", samples=())
 def minimum_rule(x_bar, y, objective, x, active, others, free):
     """Apply the implicit function theorem to ``grad(objective)(x) == 0``, where `x` is free."""
 
@@ -176,7 +176,7 @@ def least_rule(v_bar, v, objective, value, x, active, others):
     return np.zeros_like(x), pullback(of_values, active)[1](v_bar)[0]
 
 
-@adjoint(value_at, active=("x", "active"), samples=())
+@adjoint(value_at, active=("x", "active"), memory="fresh", samples=())
 def value_rule(v_bar, v, function, value, x, active, others):
     """Differentiate by the solution, and by what the function holds itself."""
 
@@ -187,7 +187,7 @@ def value_rule(v_bar, v, function, value, x, active, others):
     return pullback(of_both, x, active)[1](v_bar)
 
 
-@adjoint(covariance_of, active=("x", "active"), samples=())
+@adjoint(covariance_of, active=("x", "active"), memory="fresh", samples=())
 def covariance_rule(c_bar, c, residuals, value, x, active, others, absolute):
     """``inv(J.T @ J)``, with the variance of the residuals as a factor unless `absolute`."""
 

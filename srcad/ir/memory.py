@@ -81,7 +81,8 @@ def makes_new_array(
     module = module_of(target)
     if module in ("math", "cmath"):
         return True
-    return module.startswith(_LIBRARIES) and _is_fresh(target, args, kwargs)
+    is_told = module.startswith(_LIBRARIES) or module.endswith(".prelude.solvers")
+    return is_told and _is_fresh(target, args, kwargs)
 
 
 def makes_fresh(op: Call) -> bool:

@@ -293,3 +293,35 @@ def test_second_derivative_of_a_rule_with_a_solver():
 
     assert srcad.grad(square)(3.0) == pytest.approx(6.0)
     assert srcad.grad(srcad.grad(square))(3.0) == pytest.approx(2.0)
+
+
+def written_after(x):
+    w = x * 1.0
+    z = root(lambda z: z**3 + z - w, np.ones(2), tol=1e-13).x
+    w[0] = 7.0
+    return np.sum(z * w)
+
+
+def written_into(x):
+    z = root(lambda z: z**3 + z - x, np.ones(2), tol=1e-13).x
+    s = z * 2
+    z[0] = 0.0
+    return np.sum(s * z) + s[0]
+
+
+@pytest.mark.parametrize("f", [written_after, written_into])
+def test_writes_beside_a_solver(f):
+    x = np.array([0.8, 1.3])
+
+    np.testing.assert_allclose(srcad.grad(f)(x), difference(f, (x,)), rtol=1e-6, atol=1e-8)
+
+
+def test_variables_are_those_of_the_call():
+    def f(p):
+        held = [p]
+        g = lambda z: z**3 - held[0] * p  # noqa: E731
+        held[0] = held[0] * 3.0
+        p = p * 2.0
+        return brentq(g, 0.0, 5.0, xtol=1e-14)
+
+    assert srcad.value_and_grad(f)(1.3) == pytest.approx((f(1.3), 2 * f(1.3) / (3 * 1.3)))
