@@ -129,7 +129,7 @@ def compiled(
     )
 
 
-# Sparse modes and tables of traces ask operations, and read what they are in.
+# Sparse modes and tables of traces look at single operations.
 _WITHOUT_HELPERS = ("sparse_jacobian", "sparse_hessian", "sparsity", "trace_table")
 
 
@@ -358,7 +358,7 @@ def _of_types(
 
 
 def _with_in_place(lowered: Lowered, routines: Collection[Routine] = ()) -> Lowered:
-    """Return what was read with small helpers, and some others, in the place of their calls."""
+    """Inline small helpers, and the given ones."""
     varied = set(lowered.active)
     whole = with_small_helpers_in_place(lowered.function, also=routines, active=varied)
     return replace(lowered, function=whole, active=frozenset(varied))

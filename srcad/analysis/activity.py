@@ -180,7 +180,7 @@ def pattern_of_call(op: Call, facts: Facts) -> tuple[Activity, ...]:
 def facts_of_helper(
     routine: Routine, pattern: tuple[Activity, ...], wanted: Activity | None
 ) -> Facts:
-    """Return the activity inside a helper, for what of its results is wanted; None for all."""
+    """Compute the activity inside a helper; `wanted` selects results, None all of them."""
     function = routine.function
     assert function is not None
     noted = routine.derived.get(_FACTS)
@@ -236,7 +236,7 @@ def _vary_loop(op: Loop, facts: Facts) -> None:
 
 
 def asked_of_helper(op: Call, facts: Facts) -> tuple[Activity, ...]:
-    """Return what a helper returns cotangents for: of lists all that its caller has some for."""
+    """Return the activity of a helper's cotangents; that of lists includes the caller's."""
     assert isinstance(op.target, Routine)
     assert op.target.function is not None
     pattern = pattern_of_call(op, facts)

@@ -254,7 +254,7 @@ def _call(op: Call, found: Sharing) -> None:
 
 
 def _has_no_memory(op: Call, found: Sharing) -> bool:
-    """Return True if a call returns a number or None, or what is only handed out."""
+    """Return True if a call returns a number or None, or a container for results only."""
     if not has_storage(op.result) or op.result in found.refuse_untracked_alias:
         return True
     return is_one_of(op.target, _NUMBERS) or keeps_last(op.target)
@@ -263,7 +263,7 @@ def _has_no_memory(op: Call, found: Sharing) -> bool:
 # ------------------------------------------------------------------ calls of our own functions
 @dataclass(frozen=True)
 class Returned:
-    """What the results of a function may share storage with.
+    """Storage that the results of a function may share.
 
     For each result: the parameters with which it may share, and the results before it with which
     it does.  `is_known` says that none of them may be anything else; `rigid` are those that may be
@@ -280,7 +280,7 @@ _RETURNED = "what the results share"
 
 
 def returned(routine: Routine) -> Returned:
-    """Return what the results of a routine may share storage with.
+    """Compute the storage that the results of a routine may share.
 
     Of one that calls itself nothing is known while it is being looked into.
     """
@@ -328,7 +328,7 @@ def _meeting(several: Sequence[set[Node]], nodes: set[Node]) -> frozenset[int]:
 
 
 def _built_of(atom: Arg, calls: Mapping[Value, Call]) -> Iterator[Any]:
-    """Yield the values and constants that a result is built of."""
+    """Yield the leaves of a result: values and constants."""
     if isinstance(atom, Display):
         for item in atom.items:
             yield from _built_of(item, calls)
@@ -359,7 +359,7 @@ def _results_of(op: Call, routine: Routine, found: Sharing) -> None:
 
 
 def _item_of_call(op: Call, found: Sharing) -> bool:
-    """Relate one of several results of a routine; False if a call is no such thing."""
+    """Relate one of several results of a routine; return False for other calls."""
     whole = op.args[0]
     if not isinstance(whole, Value) or whole not in found.several:
         return False
@@ -372,14 +372,14 @@ def _item_of_call(op: Call, found: Sharing) -> bool:
 
 
 def _part_of(op: Call, found: Sharing) -> None:
-    """Relate something that is taken out of a container, or one of several results."""
+    """Relate an item of a container, or one of several results."""
     is_copy = op.target is operator.getitem and _copies(op)
     if not is_copy and not _item_of_call(op, found):
         _item(op.result, op.args[0], found)
 
 
 def _read_as_a_whole(function: Function, several: Mapping[Value, int]) -> set[Value]:
-    """Return the results of routines that something reads other than one by one."""
+    """Return the results of routines that are read as whole tuples."""
     if not several:
         return set()
     found: set[Value] = set(block_values(function.block))

@@ -42,7 +42,7 @@ class HelperFunction(str):
         return self.where.line
 
     def cells(self) -> tuple[str, ...]:
-        """Return the name, and what is known, as text."""
+        """Return the cells of the row as text."""
         place = short_place_of(self.where.file, self.where.line)
         return str(self), place, str(self.variants or ""), str(self.calls), self.stands
 

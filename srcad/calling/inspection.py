@@ -93,7 +93,7 @@ class Graph(str):
 
 
 def graph_of(function: Function, active: Collection[Value]) -> Graph:
-    """Return the graph of a function of the IR, with what a derivative flows through in colour.
+    """Return the graph of an IR function, with active values in colour.
 
     Functions that it calls are frames of their own; a dashed edge leads from a function to a call.
     """

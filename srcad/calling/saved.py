@@ -77,7 +77,7 @@ class SavedValue(str):
         return 0 if self.where is None else self.where.line
 
     def cells(self) -> tuple[str, ...]:
-        """Return the name, and what is known, as text."""
+        """Return the cells of the row as text."""
         size = "?" if self.bytes is None else f"{self.bytes:,}"
         if self.per_call is not None:
             size = f"{self.per_call:,} per call"
@@ -197,7 +197,7 @@ def _definitions(text: str) -> list[ast.FunctionDef]:
 
 @dataclass(eq=False)
 class _OneCall:
-    """What a call of the primal of a pair saves: a table, and the parameters that it holds."""
+    """One call of a primal: a table of its saved values, and the parameters among them."""
 
     name: str
     values: Saved
@@ -240,7 +240,7 @@ class _Reader:
         return found
 
     def _add_call(self, row: SavedValue, atom: Any, made: _Makers, held: set[Value]) -> None:
-        """Fill in what a call of a pair saves, if that is a value; note what it holds."""
+        """Add the size of a call's saved values to its row; record the arguments among them."""
         inner, loops = made.behind(atom)
         call = made.call_behind(inner)
         if call is None:

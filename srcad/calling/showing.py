@@ -42,7 +42,7 @@ class Row(Protocol):
     """A row of a table."""
 
     def cells(self) -> tuple[str, ...]:
-        """Return what stands in the columns."""
+        """Return one text for each column."""
 
 
 R = TypeVar("R", bound=Row)

@@ -1,4 +1,4 @@
-"""Put small helpers in the place of their calls, before anything is differentiated.
+"""Inlining of small helpers, before differentiation.
 
 A pair of functions for the derivative of three operations is longer than what it stands for, and
 slower.  Large helpers stay, and so do those that are called from several places in the text.
@@ -31,7 +31,7 @@ def with_small_helpers_in_place(
     also: Collection[Routine] = (),
     active: set[Value] | None = None,
 ) -> Function:
-    """Return a function in which the bodies of small helpers stand in the place of their calls.
+    """Inline the calls of small helpers.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _placed_block(block: Block, chosen: set[Routine], active: set[Value]) -> Blo
 
 
 def _body(call: Call, mapping: Mapping[Value, Atom], active: set[Value]) -> Block:
-    """Return a copy of the body of a routine, for what it is given here."""
+    """Return a copy of the body of a routine for the arguments of a call."""
     routine = call.target
     assert isinstance(routine, Routine)
     assert routine.function is not None

@@ -78,7 +78,7 @@ def undo_routine_call(scope: ReverseScope, op: Call, bars: dict[Path, Atom]) -> 
 
 
 def _name_of_saved(sweep: Sweep, op: Call) -> str:
-    """Return the name of what a call saves: that of its result."""
+    """Return the name of a call's saved values, after its result."""
     read = sweep.read_by.get(op.result, ())
     name = next((call.result.hint for call in read if call.result.hint), None)
     return "saved" if name is None else f"saved_{name}"
@@ -87,7 +87,7 @@ def _name_of_saved(sweep: Sweep, op: Call) -> str:
 def _note_cuts(
     scope: ReverseScope, op: Call, routine: Routine, pair: Pair, bars: dict[Path, Atom]
 ) -> None:
-    """Note a helper that must be put in place, for what entries are left out of.
+    """Record a helper that must be inlined, because a mask drops entries of its values.
 
     Where entries of its result, or of what it is given, are left out, their cotangents are strong
     zeros: `masks`, `missing` and `denominators` have to see the operations on both sides.

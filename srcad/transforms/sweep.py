@@ -45,7 +45,7 @@ NOTHING = Opaque(type(None))
 
 
 class HelpersInPlaceError(Exception):
-    """A derivative for which the bodies of some functions have to stand where they are called."""
+    """Some functions must be inlined for this derivative."""
 
     def __init__(self, routines: Iterable[Routine]) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class HelpersInPlaceError(Exception):
 
 @dataclass(eq=False)
 class Helpers:
-    """What a reverse pass finds out about functions that are called.
+    """Facts of a reverse pass about called functions.
 
     `in_place` are those whose bodies have to stand in the place of their calls.  `cut` are values
     of which a function that reads them leaves out entries.

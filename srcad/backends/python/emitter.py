@@ -181,7 +181,7 @@ def _routines(function: Function) -> Iterator[Routine]:
 
 
 def _name_saved(adjoint: Function, primal: _Draft) -> None:
-    """Give what an adjoint takes out of the saved values the names that they have in the primal."""
+    """Name the values that an adjoint unpacks as the primal does."""
     packed = primal.function.block.results[-1]
     made = next((op for op in primal.function.block.ops if packed in op.results), None)
     saved = adjoint.params[0] if adjoint.params else None

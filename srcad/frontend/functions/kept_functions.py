@@ -1,9 +1,8 @@
-"""Helpers that stay functions: each is read once per abstract signature, as a `Routine`.
+"""Helpers that stay functions: each is interpreted once per abstract signature, as a `Routine`.
 
-A function that another one calls is read apart from its callers, with parameters of its own in the
-place of what it is given and of what it reads of the functions around it.  Another call with
-arguments of the same kinds calls what was read.  What cannot be read so, because it writes into
-something that is not its own, say, is read in place as if nobody had tried.
+A helper is interpreted apart from its callers.  Its parameters are those of its arguments, and of
+the variables that it captures.  Another call with arguments of the same kinds calls the same
+routine.  A helper that cannot be a routine, as it mutates its arguments, say, is inlined.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ Capture = tuple[Frame, str]
 
 @dataclass(frozen=True, eq=False)
 class Called:
-    """A call: what is bound to the parameters, and the surroundings of the function.
+    """A call: arguments by parameter, and captured variables.
 
     Of what it reads of the live functions around it, values and structures may be `variable` from
     call to call; the rest is `fixed`.
@@ -95,13 +94,13 @@ class Called:
 
     @property
     def given(self) -> tuple[AbstractValue, ...]:
-        """Everything that a header stands for."""
+        """All values that have a header."""
         return (*self.bound.values(), *self.variable.values())
 
 
 @dataclass(eq=False)
 class Helper:
-    """A function as it was read for one kind of arguments.
+    """A function interpreted for one kind of arguments.
 
     `headers` stand for what it is given, by parameter, and `captured` for what it reads of live
     functions around it.  The result is `result`, in which the `leaves` are what the routine
@@ -119,7 +118,7 @@ class Helper:
 
     @property
     def boxes(self) -> tuple[AbstractValue, ...]:
-        """The headers, in the order of what they stand for (`Called.given`)."""
+        """The headers, in the order of `Called.given`."""
         return (*self.headers.values(), *self.captured.values())
 
 
@@ -140,7 +139,7 @@ class CalledFunction:
 
 @dataclass(eq=False)
 class Helpers:
-    """The helpers of one compilation, by key; `refused` says why one is read in place.
+    """The helpers of one compilation, by key; `refused` has the reasons for inlining.
 
     `running` are those that are being read, and what stands for their arguments.  `called` are all
     functions of the user that are called.  Where helpers are not `kept`, all are read in place.
@@ -154,7 +153,7 @@ class Helpers:
 
 
 class _InPlace(errors.SrcadError):
-    """A function that is read in place.
+    """A function must be inlined.
 
     Those that call it are, too, where it is so `everywhere`, or where it `writes` into a parameter
     of theirs.
@@ -173,7 +172,7 @@ def _in_place(why: str, writes: Iterable[str] = (), *, everywhere: bool = False)
 def call_helper(
     state: Machine, callee: Callee, bound: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """Call a function of the user as a routine; None if it is to be read in place."""
+    """Call a user function as a routine; return None if it must be inlined."""
     helpers = state.helpers
     if helpers is None or not helpers.kept or callee.frame.trusted:
         return None
@@ -203,13 +202,13 @@ def call_helper(
 
 
 def _noted(helpers: Helpers, callee: Callee, why: str) -> AbstractValue | None:
-    """Note why a function is read in place; return None."""
+    """Record the reason for inlining a function; return None."""
     helpers.called[callee.key].in_place = why
     return None
 
 
 def note_call(state: Machine, callee: Callee, in_place: str | None = None) -> None:
-    """Note that a function of the user is called here, and why it is read in place, if known."""
+    """Record a call of a user function, and the reason for inlining it, if known."""
     if state.helpers is None or callee.frame.trusted:
         return
     where = Location(callee.frame.file, callee.node.lineno, function=callee.frame.name)
@@ -220,7 +219,7 @@ def note_call(state: Machine, callee: Callee, in_place: str | None = None) -> No
 
 
 def called_functions(state: Machine) -> tuple[CalledFunction, ...]:
-    """Return the functions that are called, in the order of their first calls, each once.
+    """Return the called functions, each once, in the order of first calls.
 
     One that is made several times, by a function around it, is one function.
     """
@@ -248,7 +247,7 @@ def called_functions(state: Machine) -> tuple[CalledFunction, ...]:
 def _give_up_callers(
     helpers: Helpers, refused: errors.SrcadError, bound: dict[str, AbstractValue]
 ) -> None:
-    """Refuse to keep the function being read if one that it calls cannot be kept for its sake."""
+    """Inline the current function if one of its callees must be inlined because of it."""
     if not helpers.running or not isinstance(refused, _InPlace):
         return
     if refused.everywhere:
@@ -280,7 +279,7 @@ def _called(state: Machine, helpers: Helpers, call: Called) -> AbstractValue:
 
 
 def _routine(callee: Callee, headers: dict[str, AbstractValue]) -> Routine:
-    """Return the routine of a function: its name in the text, and what stands above it."""
+    """Return the routine of a function, with its name and comment in generated code."""
     title = _title(callee)
     place = short_place_of(callee.frame.file, callee.node.lineno)
     described = f"{title}  ({place})"
@@ -301,14 +300,14 @@ def _title(callee: Callee) -> str:
 
 
 def _take_place(helper: Helper, other: Helper) -> None:
-    """Let the calls of another reading call this one, which is more general."""
+    """Replace another variant by this one, which is more general."""
     if helper.extra == other.extra and len(helper.leaves) == len(other.leaves):
         other.routine.function = helper.routine.function
         helper.routine = other.routine
 
 
 def refuse_recursion(state: Machine, callee: Callee) -> None:
-    """Give up reading a helper that turns out to call itself."""
+    """Stop interpreting a helper that calls itself."""
     if state.helpers is not None and any(key == callee.key for key, _ in state.helpers.running):
         _in_place("it calls itself")
 
@@ -325,7 +324,7 @@ def _names_of_parameters(callee: Callee) -> list[str]:
 def _surroundings(
     callee: Callee, bound: dict[str, AbstractValue]
 ) -> tuple[dict[Capture, AbstractValue], list[tuple[Capture, AbstractValue]]]:
-    """Return what a function reads of live functions around it: what may vary, and the rest."""
+    """Return the captured variables of a function: those that may vary, and the others."""
     variable: dict[Capture, AbstractValue] = {}
     fixed: list[tuple[Capture, AbstractValue]] = []
     seen: set[tuple[int, int]] = set()
@@ -365,7 +364,7 @@ def _functions(box: AbstractValue) -> Iterator[FunctionValue]:
 def _header(
     state: Machine, box: AbstractValue, hint: str | None, known: dict[int, AbstractValue]
 ) -> AbstractValue:
-    """Return what stands for an argument while the function is read."""
+    """Return the header of an argument: its abstract value inside the function."""
     if id(box) in known:
         return known[id(box)]
     match box:
@@ -398,7 +397,7 @@ def _header(
 
 
 def _at_its_place(state: Machine, box: Structure, header: Structure) -> Structure:
-    """Let an object from outside be known by its place: attributes of its class are read there."""
+    """Give the header of an outside object its access path, for attributes of its class."""
     path = _place_of(state, box)
     if path is None or not isinstance(header, RecordValue) or box.source is None:
         return header
@@ -440,7 +439,7 @@ def _parameter_type(type_: Type) -> Type:
 
 
 def _fits(state: Machine, helper: Helper, call: Called, *, loosely: bool = False) -> bool:
-    """Return True if a helper was read for arguments and surroundings like these.
+    """Return True if a variant fits these arguments and captured variables.
 
     Taken `loosely`, a number of Python is like one of NumPy.
     """
@@ -458,7 +457,7 @@ def _fits(state: Machine, helper: Helper, call: Called, *, loosely: bool = False
 
 
 def _is_same(state: Machine, a: AbstractValue, b: AbstractValue) -> bool:
-    """Return True if something around a function is what it was."""
+    """Return True if a captured variable is unchanged."""
     if a is b:
         return True
     if isinstance(a, Constant) and isinstance(b, Constant):
@@ -476,7 +475,7 @@ def _holds(
     *,
     loosely: bool,
 ) -> bool:
-    """Return True if a header stands for an argument, too.
+    """Return True if a header fits an argument.
 
     `together` has the objects that were met: two names of one object stay two names of one.  A part
     that is a constant stays one in another reading (`_header_of_item`).
@@ -506,7 +505,7 @@ def _holds(
 
 
 def _holds_for_value(state: Machine, known: Value, given: AbstractValue, *, loosely: bool) -> bool:
-    """Return True if a parameter stands for an argument, which may be a number that is written."""
+    """Return True if a parameter fits an argument, which may be a literal number."""
     if not isinstance(given, Constant):
         return isinstance(given, Value) and _is_like(state, known, given, loosely=loosely)
     if type(given.value) not in (float, complex) or (loosely and given.path is not None):
@@ -545,7 +544,7 @@ def _resolved_type(type_: Type) -> Type:
 
 # ----------------------------------------------------------------------------- reading it
 def _read(state: Machine, helpers: Helpers, call: Called, like: Helper | None) -> Helper:
-    """Read a function for arguments such as these, and such as those of another reading."""
+    """Interpret a function for these arguments, and for those of another variant."""
     known: dict[int, AbstractValue] = {}
     headers = {name: _header(state, box, name, known) for name, box in call.bound.items()}
     captured = {key: _header(state, box, key[1], known) for key, box in call.variable.items()}
@@ -570,7 +569,7 @@ def _read(state: Machine, helpers: Helpers, call: Called, like: Helper | None) -
 def _body(
     state: Machine, helpers: Helpers, helper: Helper, call: Called
 ) -> tuple[list[Op], AbstractValue]:
-    """Read the statements of a function, with headers in the place of what it is given."""
+    """Interpret the statements of a function on headers."""
     for (frame, name), header in helper.captured.items():
         frame.env[name] = header
     before, writes, changed = state.snapshot(), state.outside.count, len(state.written)
@@ -606,7 +605,7 @@ def _body(
 
 
 def _refuse_changes(helper: Helper, changed: Iterable[AbstractValue], why: str) -> None:
-    """Refuse a function that changes something that it is given."""
+    """Inline a function that mutates an argument."""
     ids = set(map(id, changed))
     boxes = ((name, part) for name, box in helper.headers.items() for part in _all_parts(box))
     names = {name for name, part in boxes if id(part) in ids}
@@ -622,7 +621,7 @@ def _all_parts(box: AbstractValue) -> Iterator[AbstractValue]:
 
 
 def _widen(like: Helper, helper: Helper) -> None:
-    """Let the parameters hold for the arguments of another reading, too."""
+    """Widen the parameters to fit the arguments of another variant."""
     for box, other in zip(helper.boxes, like.boxes, strict=True):
         for a, b in zip(values_in_order(box), values_in_order(other), strict=True):
             if a.type != b.type:
@@ -638,7 +637,7 @@ def _refuse_effects(body: Block) -> None:
 def _finish(
     state: Machine, helper: Helper, callee: Callee, body: Block, computed: Computed
 ) -> None:
-    """Complete what was read: its parameters, its results and what is known of these."""
+    """Complete a variant: its parameters, results, and facts about the results."""
     params = list(dict.fromkeys(v for box in helper.boxes for v in values_in_order(box)))
     free = [v for v in free_values(body) if v not in params]
     if any(v in state.partial or v in state.perhaps_unbound for v in free):
@@ -661,7 +660,7 @@ def _finish(
 
 @dataclass(eq=False)
 class Computed:
-    """The values in a result that a function has computed: they are its own, and no others'.
+    """Values of a result that the function computes, as opposed to its arguments.
 
     `made` is what the function defines, `objects` the memory of what was `found`; `symbols` are the
     lengths that its callers know.
@@ -736,7 +735,7 @@ def _symbols(type_: Type) -> Iterator[Symbol]:
 
 # ----------------------------------------------------------------------------- calling it
 def _result_of(state: Machine, helper: Helper, call: Called) -> AbstractValue:
-    """Call a helper, and return its result: what is computed, and what it was given."""
+    """Emit the call of a helper, and return its result."""
     given: dict[Value, AbstractValue] = {}
     boxes: dict[int, AbstractValue] = {}
     for known, box in zip(helper.boxes, call.given, strict=True):
@@ -783,7 +782,7 @@ def _match(
     given: dict[Value, Any],
     boxes: dict[int, AbstractValue],
 ) -> None:
-    """Note what stands for the parts of an argument."""
+    """Record the headers of the parts of an argument."""
     if not isinstance(known, Constant):
         boxes[id(known)] = box
     if isinstance(known, Value):

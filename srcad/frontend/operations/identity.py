@@ -95,7 +95,7 @@ def _object_read(state: Machine, box: AbstractValue) -> Value:
 
 
 def _may_be_nothing(state: Machine, box: AbstractValue) -> bool:
-    """Return True if something may be None at the call: what a data set holds may be."""
+    """Return True if a value may be None at the call, as an item of a data set may."""
     if not isinstance(box, Value) or not isinstance(box.type, Numeric):
         return isinstance(box, Value) and isinstance(box.type, Opaque)
     is_unknown = box.type.form == "any" and box.type.dtype is None
