@@ -16,20 +16,16 @@ from srcad.calling.gradient import Gradient
 from srcad.frontend.operations.closures import Closure
 from srcad.frontend.prelude.solvers import (
     covariance_of,
-    free_between,
     free_entries,
-    free_in,
-    free_of_fit,
     least_of,
-    limits_of,
-    limits_of_fit,
+    limit_of_pair,
+    limit_of_rows,
     minimum_of,
-    opened,
-    real,
+    option_function,
+    require_real,
     root_of,
     roots_of,
     run_solver,
-    scalar_minimum_of,
     value_at,
     warn,
 )
@@ -37,49 +33,64 @@ from srcad.rules.declare import adjoint, nondifferentiable
 
 # mypy: ignore-errors
 
+SINGULAR = "the equations of the solution are singular there; its derivative is nan"
+
 
 Closure.derivative = staticmethod(lambda request, function: Gradient(function, request))
-nondifferentiable(opened)
-nondifferentiable(real)
+nondifferentiable(option_function)
+nondifferentiable(require_real)
 nondifferentiable(run_solver, memory="fresh")
 
 
-def solved(a, b, problem):
-    """Return ``inv(a) @ b`` for a matrix or a number; nan with a warning if it is singular."""
-    if np.ndim(a) == 0:
-        is_singular = a == 0
-        x = np.nan if is_singular else b / a
-    else:
-        lapack = sys.modules["scipy.linalg"].lapack
-        factors, pivots, info = lapack.dgetrf(a)
-        rcond = 0.0 if info else lapack.dgecon(factors, np.linalg.norm(a, 1))[0]
-        is_singular = not rcond > np.finfo(float).eps
-        x = np.full(np.shape(b), np.nan) if is_singular else lapack.dgetrs(factors, pivots, b)[0]
-    if is_singular:
-        warn(problem, "the equations of the solution are singular there; its derivative is nan")
-    return x
+def solve_or_nan(a, b, problem):
+    """Return ``inv(a) @ b``; nan with a warning if the matrix is singular."""
+    lapack = sys.modules["scipy.linalg"].lapack
+    factors, pivots, info = lapack.dgetrf(a)
+    rcond = 0.0 if info else lapack.dgecon(factors, np.linalg.norm(a, 1))[0]
+    if rcond > np.finfo(float).eps:
+        return lapack.dgetrs(factors, pivots, b)[0]
+    warn(problem, SINGULAR)
+    return np.full(np.shape(b), np.nan)
 
 
-@adjoint(solved, active=("a", "b"), samples=())
-def solved_rule(x_bar, x, a, b, problem):
+@adjoint(solve_or_nan, active=("a", "b"), samples=())
+def solve_rule(x_bar, x, a, b, problem):
     """Solve the transposed equations."""
-    b_bar = solved(a.T if np.ndim(a) > 0 else a, x_bar, problem)
-    return -np.outer(b_bar, x) if np.ndim(a) > 0 else -b_bar * x, b_bar
+    b_bar = solve_or_nan(a.T, x_bar, problem)
+    return -np.outer(b_bar, x), b_bar
 
 
-def solved_each(a, b, problem):
-    """Return ``b / a`` for independent equations; nan with a warning where `a` is 0."""
-    is_singular = a == 0
+def divide_or_nan(a, b, problem):
+    """Return ``b / a``, one number or entry by entry; nan with a warning where `a` is 0."""
+    is_singular = np.asarray(a) == 0
     if np.any(is_singular):
-        warn(problem, "the equations of the solution are singular there; its derivative is nan")
-    return np.where(is_singular, np.nan, b / np.where(is_singular, 1.0, a))
+        warn(problem, SINGULAR)
+    return np.where(is_singular, np.nan, b / np.where(is_singular, 1.0, a))[()]
 
 
-@adjoint(solved_each, active=("a", "b"), samples=())
-def solved_each_rule(x_bar, x, a, b, problem):
-    """Solve the same equations."""
-    b_bar = solved_each(a, x_bar, problem)
+@adjoint(divide_or_nan, active=("a", "b"), samples=())
+def divide_rule(x_bar, x, a, b, problem):
+    """Divide by the same numbers."""
+    b_bar = divide_or_nan(a, x_bar, problem)
     return -b_bar * x, b_bar
+
+
+def value_of_problem(problem, z, active, others):
+    """Evaluate the function of a problem at a point."""
+    function, more = problem(active, others)
+    return function(z, *more)
+
+
+def cotangents(of_values, active, seed):
+    """Return the cotangents of the values of a problem, zero for unused ones."""
+    bars = pullback(of_values, active)[1](seed)[0]
+    pairs = zip(bars, active, strict=True)
+    return tuple(zero_of(leaf) if bar is None else bar for bar, leaf in pairs)
+
+
+def zero_of(leaf):
+    """Return a zero cotangent."""
+    return 0.0 if np.ndim(leaf) == 0 else np.zeros(np.shape(leaf))
 
 
 @adjoint(root_of, active=("active",), memory="fresh", samples=())
@@ -88,116 +99,93 @@ def root_rule(x_bar, y, residual, x, active, others):
 
     `J` is the Jacobian of the residual by its argument, at the solution.
     """
-
-    def of_unknowns(z):
-        function, more = residual(active, others)
-        return function(z, *more)
-
-    def of_values(values):
-        function, more = residual(values, others)
-        return function(y, *more)
-
     if np.ndim(y) == 0:
-        seed = -solved(grad(of_unknowns)(y), x_bar, residual)
-        return pullback(of_values, active)[1](seed)[0]
-    jac = jacobian(lambda z: np.ravel(of_unknowns(np.reshape(z, np.shape(y)))))(np.ravel(y))
-    seed = -solved(jac.T, np.ravel(x_bar), residual)
-    return pullback(lambda values: np.ravel(of_values(values)), active)[1](seed)[0]
+        slope = grad(lambda z: value_of_problem(residual, z, active, others))(y)
+        seed = -divide_or_nan(slope, x_bar, residual)
+        return cotangents(
+            lambda values: value_of_problem(residual, y, values, others), active, seed
+        )
+
+    def flat(z, values):
+        return np.ravel(value_of_problem(residual, np.reshape(z, np.shape(y)), values, others))
+
+    jac = jacobian(lambda z: flat(z, active))(np.ravel(y))
+    seed = -solve_or_nan(jac.T, np.ravel(x_bar), residual)
+    return cotangents(lambda values: flat(y, values), active, seed)
 
 
 @adjoint(roots_of, active=("active",), memory="fresh", samples=())
 def roots_rule(x_bar, y, residual, x, active, others):
     """Do the same for equations that are independent of each other."""
 
-    def of_unknowns(z):
-        function, more = residual(active, others)
-        return np.reshape(function(z, *more), np.shape(z))
+    def at(z, values):
+        return np.reshape(value_of_problem(residual, z, values, others), np.shape(y))
 
-    def of_values(values):
-        function, more = residual(values, others)
-        return np.reshape(function(y, *more), np.shape(y))
-
-    slopes = jvp(of_unknowns, (y,), (np.ones_like(y),))[1]
-    return pullback(of_values, active)[1](-solved_each(slopes, x_bar, residual))[0]
+    slopes = jvp(lambda z: at(z, active), (y,), (np.ones_like(y),))[1]
+    seed = -divide_or_nan(slopes, x_bar, residual)
+    return cotangents(lambda values: at(y, values), active, seed)
 
 
 # ---------------------------------------------------------------------------- minima
-nondifferentiable(free_between)
-nondifferentiable(free_entries)
-nondifferentiable(free_in)
-nondifferentiable(free_of_fit)
-nondifferentiable(limits_of)
-nondifferentiable(limits_of_fit)
+nondifferentiable(limit_of_pair)
+nondifferentiable(limit_of_rows)
 
 
 @adjoint(minimum_of, active=("active",), memory="fresh", samples=())
-def minimum_rule(x_bar, y, objective, x, active, others, free):
+def minimum_rule(x_bar, y, objective, x, active, others, lower, upper):
     """Apply the implicit function theorem to ``grad(objective)(x) == 0``, where `x` is free."""
 
-    def of_unknowns(z):
-        function, more = objective(active, others)
-        return function(z, *more)
+    def at(z):
+        return value_of_problem(objective, z, active, others)
 
-    def of_values(values):
-        function, more = objective(values, others)
-        return grad(lambda z: function(z, *more))(y)
+    def slope_of(values):
+        return grad(lambda z: value_of_problem(objective, z, values, others))(y)
 
-    second = hessian(of_unknowns)(y) * free[:, None] * free + np.diag(1.0 - free)
-    seed = -free * solved(second, free * x_bar, objective)
-    return pullback(of_values, active)[1](seed)[0]
-
-
-@adjoint(scalar_minimum_of, active=("active",), samples=())
-def scalar_minimum_rule(x_bar, y, objective, x, active, others, low, high):
-    """Do the same for one number, unless an end of the interval holds it."""
-
-    def of_unknowns(z):
-        function, more = objective(active, others)
-        return function(z, *more)
-
-    def of_values(values):
-        function, more = objective(values, others)
-        return grad(lambda z: function(z, *more))(y)
-
-    second = hessian(of_unknowns)(y)
-    free = float(free_between(y, grad(of_unknowns)(y), second, low, high))
-    seed = -free * solved(free * second + (1.0 - free), x_bar, objective)
-    return pullback(of_values, active)[1](seed)[0]
+    if np.ndim(y) == 0:
+        curvature = float(hessian(at)(y))
+        if lower is None:
+            seed = -divide_or_nan(curvature, x_bar, objective)
+        else:
+            is_free = float(free_entries(y, grad(at)(y), curvature, lower, upper))
+            seed = -is_free * divide_or_nan(is_free * curvature + (1.0 - is_free), x_bar, objective)
+    else:
+        curvature = hessian(at)(y)
+        if lower is None:
+            seed = -solve_or_nan(curvature, x_bar, objective)
+        else:
+            is_free = free_entries(y, grad(at)(y), np.diag(curvature), lower, upper)
+            reduced = curvature * is_free[:, None] * is_free + np.diag(1.0 - is_free)
+            seed = -is_free * solve_or_nan(reduced, is_free * x_bar, objective)
+    return cotangents(slope_of, active, seed)
 
 
 @adjoint(least_of, active=("x", "active"), samples=())
 def least_rule(v_bar, v, objective, value, x, active, others):
     """Return the partial derivative with the place of the minimum held: the envelope theorem."""
-
-    def of_values(values):
-        function, more = objective(values, others)
-        return function(x, *more)
-
-    return np.zeros_like(x), pullback(of_values, active)[1](v_bar)[0]
+    bars = cotangents(lambda values: value_of_problem(objective, x, values, others), active, v_bar)
+    return None, bars
 
 
 @adjoint(value_at, active=("x", "active"), memory="fresh", samples=())
 def value_rule(v_bar, v, function, value, x, active, others):
-    """Differentiate by the solution, and by what the function holds itself."""
+    """Differentiate a function by its argument and by its captured values."""
 
-    def of_both(z, values):
-        inner, more = function(values, others)
-        return np.reshape(inner(z, *more), np.shape(v))
+    def at(z, values):
+        return np.reshape(value_of_problem(function, z, values, others), np.shape(v))
 
-    return pullback(of_both, x, active)[1](v_bar)
+    x_bar = pullback(lambda z: at(z, active), x)[1](v_bar)[0]
+    return x_bar, cotangents(lambda values: at(x, values), active, v_bar)
 
 
 @adjoint(covariance_of, active=("x", "active"), memory="fresh", samples=())
 def covariance_rule(c_bar, c, residuals, value, x, active, others, absolute):
-    """``inv(J.T @ J)``, with the variance of the residuals as a factor unless `absolute`."""
+    """Differentiate ``inv(J.T @ J)``, times the variance of the residuals unless `absolute`."""
 
-    def of_both(z, values):
-        function, _ = residuals(values, others)
-        jac = jacobian(function)(z)
+    def at(z, values):
+        r = value_of_problem(residuals, z, values, others)
+        jac = jacobian(lambda z: value_of_problem(residuals, z, values, others))(z)
         inverse = np.linalg.inv(jac.T @ jac)
-        if absolute:
-            return inverse
-        r = function(z)
-        return inverse * (np.sum(r**2) / (np.size(r) - np.size(z)))
+        return inverse if absolute else inverse * (np.sum(r**2) / (np.size(r) - np.size(z)))
 
-    return pullback(of_both, x, active)[1](c_bar)
+    x_bar = pullback(lambda z: at(z, active), x)[1](c_bar)[0]
+    return x_bar, cotangents(lambda values: at(x, values), active, c_bar)

@@ -25,7 +25,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, attribute, means, means_in
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.closures import closed
+from srcad.frontend.operations.closures import closure_of
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.reified_closures import reads_active, reads_outside
 from srcad.frontend.prelude import solvers
@@ -41,9 +41,9 @@ Solve = Callable[[Machine, "Solver"], AbstractValue]
 
 @dataclass(eq=False)
 class Solver:
-    """A call of a solver: the function with its arguments, what else is given, what it returns.
+    """A call of a solver: function, its further arguments, other arguments, report.
 
-    Nothing flows through the `options`, which are what is given as constants.
+    `options` are the other arguments `given` as constants.
     """
 
     name: str
@@ -54,11 +54,11 @@ class Solver:
     report: Value = field(init=False)
 
     def run(self, state: Machine) -> None:
-        """Write the call, through which no derivative flows."""
+        """Emit the call, which is not differentiated."""
         boxes = _constants(state, tuple(self.given.values()))
         self.options = dict(zip(self.given, boxes, strict=True))
         problem = TupleValue((self.function, self.more))
-        closure, active, others = closed(state, problem, f"problem_of_{self.name}")
+        closure, active, others = closure_of(state, problem, f"problem_of_{self.name}")
         self.report = state.emit(
             solvers.run_solver,
             *(Constant(_solver(self.name)), Constant(closure), active, others),
@@ -67,6 +67,11 @@ class Solver:
             type=Opaque(),
             hint="report",
         )
+
+    def result(self, **fields: AbstractValue) -> RecordValue:
+        """Return the result of the call, with these active fields."""
+        keys = ("report", *fields)
+        return RecordValue(solvers.Result, keys, (self.report, *fields.values()))
 
     def option(self, state: Machine, name: str) -> Any:
         """Return an option that must be known when the program is read."""
@@ -89,7 +94,7 @@ class Solver:
         return isinstance(box, Constant) and box.value is True
 
     def refuse_active(self, state: Machine, *names: str) -> None:
-        """Refuse options on which the solution depends, and of which it has no derivative."""
+        """Refuse active options: the solution depends on them by no known formula."""
         for name in names:
             if state.is_active(self.given.get(name, Constant(None))):
                 _refuse_option(
@@ -110,15 +115,16 @@ class Solver:
         at: Value | None = None,
         function: AbstractValue | None = None,
     ) -> Value:
-        """Return what was found with its derivative: an answer, or a function `at` an answer.
+        """Emit the operation that gives a result its derivative.
 
-        The function is that of the call, or what `change` makes of it.
+        The result is a solution, or the value of a function `at` a solution.  `change` wraps the
+        function.
         """
         function = self.function if function is None else function
         if change is not None:
             function = BoundValue(Constant(change), (function,))
         problem = TupleValue((function, self.more))
-        closure, active, others = closed(state, problem, f"equations_of_{self.name}")
+        closure, active, others = closure_of(state, problem, f"equations_of_{self.name}")
         place = () if at is None else (at,)
         args = (found, *place, active, others, *options)
         return state.emit(target, Constant(closure), *args, type=found.type, hint="x")
@@ -129,7 +135,7 @@ _FOLLOWED = frozenset({"bounds", "constraints", "f_scale"})
 
 
 def solves(*names: str) -> Callable[[Solve], Solve]:
-    """Register what is returned by solvers, once they have run."""
+    """Register the handler that makes the result of some solvers."""
 
     def register(solve: Solve) -> Solve:
         for name in names:
@@ -146,7 +152,7 @@ def _solver(name: str) -> Any:
 def _called(
     name: str, solve: Solve, state: Machine, args: Args, kwargs: Kwargs
 ) -> AbstractValue | None:
-    """Run a solver, if a derivative flows through its function; else it runs as it stands."""
+    """Interpret a call of a solver; None for an opaque call without active operands."""
     target = _solver(name)
     try:
         bound = inspect.signature(target).bind(*args, **kwargs)
@@ -155,10 +161,13 @@ def _called(
     given: dict[str, Any] = dict(bound.arguments)
     given |= given.pop("kwargs", {}) if isinstance(given.get("kwargs"), dict) else {}
     function = given.pop(next(iter(given)))
-    named = given.get("kwargs")
-    if isinstance(named, DictValue):  # further arguments of the function, by name
-        del given["kwargs"]
+    named = given.pop("kwargs", Constant(None))  # further arguments of the function
+    if isinstance(named, Constant) and isinstance(named.value, dict):
+        function = BoundValue(function, (), {k: Constant(v) for k, v in named.value.items()})
+    elif isinstance(named, DictValue):
         function = BoundValue(function, (), dict(zip(named.keys, named.items, strict=True)))
+    elif not _is_none(named):
+        return None
     more = given.pop("args", TupleValue(()))
     if isinstance(more, Constant) and isinstance(more.value, tuple):
         more = TupleValue(tuple(map(Constant, more.value)))
@@ -180,23 +189,23 @@ def _called(
 def _is_differentiated(
     state: Machine, problem: TupleValue, followed: Iterable[AbstractValue]
 ) -> bool:
-    """Return True if a derivative flows through a problem, or may when a rule is differentiated."""
+    """Return True if a problem is active, or may be where the rule itself is differentiated."""
     if state.stops_all:
-        return bool(closed(state, problem, "problem")[1].items)
+        return bool(closure_of(state, problem, "problem")[1].items)
     return state.is_active(problem, *followed) or reads_active(state, problem)
 
 
 def _constants(state: Machine, boxes: Iterable[AbstractValue]) -> tuple[AbstractValue, ...]:
-    """Return options, through which no derivative flows."""
+    """Return options as constants."""
     return tuple(_constant(state, box) for box in boxes)
 
 
 def _constant(state: Machine, box: AbstractValue) -> AbstractValue:
     if not isinstance(box, BoundValue | FunctionValue | MethodValue):
         return constant_of(state, box)
-    closure, active, others = closed(state, box, "option")
+    closure, active, others = closure_of(state, box, "option")
     values = constant_of(state, active)
-    return state.emit(solvers.opened, Constant(closure), values, others, type=Opaque())
+    return state.emit(solvers.option_function, Constant(closure), values, others, type=Opaque())
 
 
 _ANY_FLOAT = FLOAT.of_shape((), "any")
@@ -207,12 +216,12 @@ def _any_vector() -> Numeric:
 
 
 def _number(state: Machine, x: AbstractValue) -> Value:
-    """Return a number of an unknown type, as a number."""
-    return state.emit(solvers.real, x, type=_ANY_FLOAT)
+    """Return a result as a real number."""
+    return state.emit(solvers.require_real, x, type=_ANY_FLOAT, hint="found")
 
 
 def _start(state: Machine, box: AbstractValue) -> Value:
-    """Return the point where a solver begins, which must be real, as an array."""
+    """Return the initial guess as an array; refuse complex ones."""
     start = state.emit(np.asarray, box)
     if isinstance(start.type, Numeric) and start.type.kind == "c":
         state.refuse(
@@ -225,15 +234,16 @@ def _start(state: Machine, box: AbstractValue) -> Value:
 
 
 def _array(state: Machine, x: AbstractValue, like: AbstractValue, *, flat: bool) -> Value:
-    """Return an array that has been found, with the shape of the point where it was begun."""
+    """Return a result as an array of the shape of the initial guess."""
     start = _start(state, like)
     if flat:
         start = state.emit(np.ravel, start)
     type_ = start.type
     shape = type_.shape if isinstance(type_, Numeric) else None
     if shape is None:
-        return state.emit(solvers.real, x)
-    return state.emit(solvers.real, x, type=Numeric(np.dtype(float), shape, "array"))
+        return state.emit(solvers.require_real, x, hint="found")
+    type_ = Numeric(np.dtype(float), shape, "array")
+    return state.emit(solvers.require_real, x, type=type_, hint="found")
 
 
 # ---------------------------------------------------------------------------- roots
@@ -251,10 +261,10 @@ def bracketed(state: Machine, solver: Solver) -> AbstractValue:
 def root_scalar(state: Machine, solver: Solver) -> AbstractValue:
     """``root_scalar(f, bracket=(a, b))``."""
     returns_slope = solver.is_true("fprime") or solver.is_true("fprime2")
-    change = solvers.first if returns_slope else None
+    change = solvers.first_result if returns_slope else None
     found = _number(state, attribute(state, solver.report, "root"))
     x = solver.solution(state, solvers.root_of, found, change)
-    return RecordValue(solvers.ScalarRoot, ("report", "root"), (solver.report, x))
+    return solver.result(root=x)
 
 
 @solves("newton")
@@ -301,19 +311,19 @@ def fsolve(state: Machine, solver: Solver) -> AbstractValue:
 @solves("root")
 def root(state: Machine, solver: Solver) -> AbstractValue:
     """``root(fun, x0)``."""
-    change = solvers.first if solver.is_true("jac") else None
+    change = solvers.first_result if solver.is_true("jac") else None
     method = solver.option(state, "method")
     flat = isinstance(method, str) and method.lower() in ("hybr", "lm")
     found = attribute(state, solver.report, "x")
     array = _array(state, found, solver.options["x0"], flat=flat)
     x = solver.solution(state, solvers.root_of, array, change)
-    return RecordValue(solvers.Root, ("report", "x"), (solver.report, x))
+    return solver.result(x=x, fun=attribute(state, solver.report, "fun"))
 
 
 # ---------------------------------------------------------------------------- minima
 @means(solvers.without_formula)
 def without_formula(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """Refuse a field of a result that is not differentiated."""
+    """Refuse a field of a result whose derivative has no formula."""
     name, why = (box.value for box in args if isinstance(box, Constant))
     state.refuse(
         errors.UnsupportedSyntaxError,
@@ -336,64 +346,55 @@ def _is_none(box: AbstractValue | None) -> bool:
     return box is None or (isinstance(box, Constant) and box.value is None)
 
 
+def _limits(
+    state: Machine, solver: Solver, x: Value, limit: Any
+) -> tuple[AbstractValue, AbstractValue]:
+    """Return the lower and upper bounds of a solution, None without bounds."""
+    solver.refuse_active(state, "bounds")
+    bounds = solver.options.get("bounds")
+    if bounds is None or _is_none(bounds):
+        return Constant(None), Constant(None)
+    lower = state.emit(limit, bounds, x, Constant(0), type=x.type, hint="lower")
+    upper = state.emit(limit, bounds, x, Constant(1), type=x.type, hint="upper")
+    return lower, upper
+
+
 @solves("minimize")
 def minimize(state: Machine, solver: Solver) -> AbstractValue:
     """``minimize(fun, x0)``."""
-    constraints = solver.options.get("constraints")
-    none = isinstance(constraints, TupleValue | ListValue) and not constraints.items
-    if not _is_none(constraints) and not none and not _is_empty(constraints):
+    constraints = solver.given.get("constraints")
+    is_empty = isinstance(constraints, TupleValue | ListValue) and not constraints.items
+    if not _is_none(constraints) and not is_empty:
         _refuse_option(
             state,
             solver,
             "constraints",
             "the multipliers of constraints are not differentiated.",
-            "solve the equations of Karush, Kuhn and Tucker with scipy.optimize.root",
+            "write their conditions of Karush, Kuhn and Tucker as equations:  root(conditions, x0)",
         )
-    change = solvers.first if solver.is_true("jac") else None
-    method = solver.option(state, "method")
+    change = solvers.first_result if solver.is_true("jac") else None
     array = _array(state, attribute(state, solver.report, "x"), solver.options["x0"], flat=True)
-    free: AbstractValue = state.emit(np.ones_like, array)
-    bounds = solver.options.get("bounds", Constant(None))
-    if not _is_none(bounds):
-        solver.refuse_active(state, "bounds")
-        if isinstance(method, str) and method.lower() not in ("l-bfgs-b", "slsqp", "tnc"):
-            _refuse_option(
-                state, solver, "bounds", "this method does not tell which of them hold.",
-                'take  method="L-BFGS-B"',
-            )  # fmt: skip
-        limits = state.emit(solvers.limits_of, bounds)
-        lower, upper = (getitem(state, limits, Constant(k)) for k in range(2))
-        slope = attribute(state, solver.report, "jac")
-        free = state.emit(solvers.free_entries, array, slope, lower, upper, type=array.type)
-    x = solver.solution(state, solvers.minimum_of, array, change, free)
+    limits = _limits(state, solver, array, solvers.limit_of_rows)
+    x = solver.solution(state, solvers.minimum_of, array, change, *limits)
     found = _number(state, attribute(state, solver.report, "fun"))
     value = solver.solution(state, solvers.least_of, found, change, at=x)
-    return RecordValue(solvers.Minimum, ("report", "x", "fun"), (solver.report, x, value))
-
-
-def _is_empty(box: AbstractValue | None) -> bool:
-    return isinstance(box, Constant) and isinstance(box.value, tuple | list) and not box.value
+    return solver.result(x=x, fun=value)
 
 
 @solves("minimize_scalar")
 def minimize_scalar(state: Machine, solver: Solver) -> AbstractValue:
     """``minimize_scalar(fun)``."""
-    solver.refuse_active(state, "bounds")
     number = _number(state, attribute(state, solver.report, "x"))
-    bounds = solver.options.get("bounds", Constant(None))
-    ends: tuple[AbstractValue, ...] = (Constant(-np.inf), Constant(np.inf))
-    if not _is_none(bounds):
-        ends = tuple(getitem(state, bounds, Constant(k)) for k in range(2))
-    x = solver.solution(state, solvers.scalar_minimum_of, number, None, *ends)
+    limits = _limits(state, solver, number, solvers.limit_of_pair)
+    x = solver.solution(state, solvers.minimum_of, number, None, *limits)
     found = _number(state, attribute(state, solver.report, "fun"))
     value = solver.solution(state, solvers.least_of, found, None, at=x)
-    return RecordValue(solvers.Minimum, ("report", "x", "fun"), (solver.report, x, value))
+    return solver.result(x=x, fun=value)
 
 
 @solves("least_squares")
 def least_squares(state: Machine, solver: Solver) -> AbstractValue:
     """``least_squares(fun, x0)``."""
-    solver.refuse_active(state, "bounds")
     loss, scale = solver.option(state, "loss"), solver.given.get("f_scale", Constant(1.0))
     if not isinstance(loss, str):
         _refuse_option(
@@ -401,20 +402,19 @@ def least_squares(state: Machine, solver: Solver) -> AbstractValue:
             'take one of the losses that have names:  loss="soft_l1"',
         )  # fmt: skip
     array = _array(state, attribute(state, solver.report, "x"), solver.options["x0"], flat=True)
-    mask = attribute(state, solver.report, "active_mask")
-    free = state.emit(solvers.free_in, mask, type=array.type)
+    limits = _limits(state, solver, array, solvers.limit_of_pair)
     objective = BoundValue(Constant(solvers.half_squares), (solver.function, Constant(loss), scale))
-    x = solver.solution(state, solvers.minimum_of, array, None, free, function=objective)
+    x = solver.solution(state, solvers.minimum_of, array, None, *limits, function=objective)
     found = _number(state, attribute(state, solver.report, "cost"))
     cost = solver.solution(state, solvers.least_of, found, None, at=x, function=objective)
     residuals = state.emit(np.asarray, attribute(state, solver.report, "fun"), type=_any_vector())
     fun = solver.solution(state, solvers.value_at, residuals, None, at=x)
-    return RecordValue(solvers.Fit, ("report", "x", "cost", "fun"), (solver.report, x, cost, fun))
+    return solver.result(x=x, cost=cost, fun=fun)
 
 
 # ---------------------------------------------------------------------------- fits
 def _data(state: Machine, box: AbstractValue) -> AbstractValue:
-    """Return the data of a fit, as arrays where they are lists."""
+    """Convert lists of data to arrays."""
     return state.emit(np.asarray, box) if isinstance(box, ListValue) else box
 
 
@@ -435,7 +435,6 @@ def curve_fit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
         return None
     residuals = BoundValue(Constant(solvers.fit_residuals), (f, *data))
     solver = Solver("curve_fit", f, TupleValue(()), given)
-    solver.refuse_active(state, "bounds")
     if solver.option(state, "full_output"):
         _refuse_option(
             state, solver, "full_output", "its further results have no derivative.",
@@ -444,18 +443,17 @@ def curve_fit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
     solver.run(state)
     popt, pcov = (getitem(state, solver.report, Constant(k)) for k in range(2))
     shape = (_number_of_parameters(state, solver, f),)
-    array = state.emit(solvers.real, popt, type=Numeric(np.dtype(float), shape, "array"))
-    limits = state.emit(solvers.limits_of_fit, solver.options.get("bounds", Constant(None)))
-    free = state.emit(solvers.free_of_fit, array, limits, type=array.type)
+    array = state.emit(solvers.require_real, popt, type=Numeric(np.dtype(float), shape, "array"))
+    limits = _limits(state, solver, array, solvers.limit_of_pair)
     objective = BoundValue(
         Constant(solvers.half_squares), (residuals, Constant("linear"), Constant(1.0))
     )
-    x = solver.solution(state, solvers.minimum_of, array, None, free, function=objective)
+    x = solver.solution(state, solvers.minimum_of, array, None, *limits, function=objective)
     both = Numeric(np.dtype(float), shape * 2, "array")
     covariance = solver.solution(
         state,
         solvers.covariance_of,
-        state.emit(solvers.real, pcov, type=both),
+        state.emit(solvers.require_real, pcov, type=both),
         None,
         Constant(bool(solver.option(state, "absolute_sigma"))),
         at=x,

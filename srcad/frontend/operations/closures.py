@@ -1,16 +1,15 @@
-"""Functions as operands: the code of a function, and beside it the values that it reads.
+"""Closure conversion: a function becomes a constant and its captured values, as operands.
 
-A solver is given a function that may read variables of the program.  The call becomes an operation
-on a `Closure`, a constant that knows the code, and on the values; a rule of the solver puts both
-together again, and so reads a function of Python as the solver does.
+A solver takes a function that may capture variables of the program.  The call becomes an operation
+on a `Closure`, a constant with the code, and on the captured values.  The rule of the solver
+applies the closure to the values, and so interprets the function.
 """
 
 from __future__ import annotations
 
-import ast
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, NoReturn
 
 from srcad import errors
 from srcad.arguments.request import Request
@@ -32,6 +31,10 @@ from srcad.frontend.machine.dispatch import Args, Kwargs, means_object
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.reified_closures import factory_of, free_variables
+from srcad.frontend.outside.doubts import record_possible_writes
+from srcad.frontend.outside.unseen_reads import SKIPPED
+from srcad.frontend.source.effects import Effects
+from srcad.frontend.source.written_names import ANYTHING, ITEMS, written_outside
 from srcad.ir import primitives
 from srcad.ir.core import Location, Value
 from srcad.startup.records import replace
@@ -39,18 +42,18 @@ from srcad.types.numeric import Numeric
 
 
 class Closure:
-    """What a program hands to a solver: functions and other things, without the values in them.
+    """A function, or a structure of functions and values, without its captured values.
 
     Attributes
     ----------
     box : AbstractValue
-        The thing as it was read; `places` tells which of the values given stands for which of its.
+        The abstract value; `places` has the index of each captured value among the operands.
     active : int
-        How many of these have a derivative; they come first.
+        The number of active captured values, which come first.
     name : str
-        What it is called in a text.
+        The name in generated code.
     where : Location or None
-        The call that the thing is handed to.
+        The location of the call.
     """
 
     derivative: ClassVar[Callable[[Request, Any], Any] | None] = None  # what ``grad(f)`` makes
@@ -72,24 +75,24 @@ class Closure:
         return self.name
 
     def __call__(self, *values: Sequence[Any]) -> Any:
-        """Return the thing with these values, which come in several sequences."""
+        """Return the Python object for captured values, given in several sequences."""
         flat = [value for some in values for value in some]
-        return self._made(self.box, flat, {})
+        return self._instantiate(self.box, flat, {})
 
-    def _made(self, box: AbstractValue, values: list[Any], done: dict[int, Any]) -> Any:
-        """Return the thing of Python that an abstract value stands for."""
+    def _instantiate(self, box: AbstractValue, values: list[Any], done: dict[int, Any]) -> Any:
+        """Return the Python object of an abstract value."""
         if isinstance(box, Value):
             return values[self.places[box]]
         if isinstance(box, Constant):
             return box.value
         if id(box) not in done:
-            parts = [self._made(part, values, done) for part in components(box)]
-            done[id(box)] = self._built(box, parts)
+            parts = [self._instantiate(part, values, done) for part in components(box)]
+            done[id(box)] = self._build(box, parts)
         return done[id(box)]
 
-    def _built(self, box: AbstractValue, parts: list[Any]) -> Any:
+    def _build(self, box: AbstractValue, parts: list[Any]) -> Any:
         if not isinstance(box, FunctionValue):
-            return _built(box, parts)
+            return _build(box, parts)
         if id(box) not in self.factories:  # its code is compiled once
             assert box.names is not None
             self.factories[id(box)] = factory_of(box, box.names)
@@ -97,10 +100,13 @@ class Closure:
         return self.factories[id(box)](*parts[count:], *parts[:count])
 
 
-def closed(state: Machine, box: AbstractValue, name: str) -> tuple[Closure, TupleValue, TupleValue]:
-    """Return a thing without the values in it, those with a derivative, and the others."""
-    whole = _held(state, box, {})
-    found = dict.fromkeys(_values(state, whole, set()))
+def closure_of(
+    state: Machine, box: AbstractValue, name: str
+) -> tuple[Closure, TupleValue, TupleValue]:
+    """Convert an abstract value: return its closure, its active values and the others."""
+    whole = _with_captures(state, box, {})
+    found = dict.fromkeys(_values(state, whole))
+    _refuse_effects(state, whole)
     active = [value for value in found if _may_carry(state, value)]
     others = [value for value in found if not _may_carry(state, value)]
     places = {value: k for k, value in enumerate((*active, *others))}
@@ -109,15 +115,17 @@ def closed(state: Machine, box: AbstractValue, name: str) -> tuple[Closure, Tupl
 
 
 def _may_carry(state: Machine, value: Value) -> bool:
-    """Return True if a derivative flows through a value, or may when a rule is differentiated."""
+    """Return True if a value is active, or may be where the rule itself is differentiated."""
     if not state.stops_all:
         return state.is_active(value)
     return isinstance(value.type, Numeric) and value.type.kind not in ("b", "i", "u")
 
 
 @means_object
-def opened(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """Put the values back into a thing."""
+def interpret_closure(
+    state: Machine, callee: Constant, args: Args, kwargs: Kwargs
+) -> AbstractValue | None:
+    """Interpret a call of a closure: substitute the captured values."""
     closure = callee.value
     if not isinstance(closure, Closure):
         return None
@@ -132,10 +140,10 @@ def opened(state: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
     return mapped(closure.box, change)
 
 
-def _held(
+def _with_captures(
     state: Machine, box: AbstractValue, done: dict[int, tuple[AbstractValue, AbstractValue]]
 ) -> AbstractValue:
-    """Return a thing in which local functions hold what they read."""
+    """Return an abstract value in which local functions hold their captured variables."""
 
     def change(part: AbstractValue) -> AbstractValue | None:
         if isinstance(part, Constant):
@@ -146,7 +154,6 @@ def _held(
             _refuse(state, part.name, "it and another local function call each other.")
         pending.add(id(part))
         names = free_variables(state, part)
-        _refuse_writes(state, part, names)
         own = tuple(name for name, read in names.items() if read is part)
         others = {name: read for name, read in names.items() if read is not part}
         held = tuple(mapped(read, change, done) for read in others.values())
@@ -160,46 +167,65 @@ def _held(
 
 
 def _without_path(frame: Frame) -> Frame:
-    """Return a frame of which globals are read where the function is called, as those of rules."""
+    """Return a frame without an access path: its globals are those of the function object."""
     outer = None if frame.outer is None else _without_path(frame.outer)
     return replace(frame, path=None, outer=outer, env={}, functions=[])
 
 
-_CHANGES = frozenset(
-    {"add", "append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse"}
-    | {"setdefault", "sort", "update", "fill"}
-)
+def _refuse_effects(state: Machine, whole: AbstractValue) -> None:
+    """Refuse a function that mutates objects of the program: the solver gets copies of them.
+
+    State outside that it may mutate is not read after the call.
+    """
+    parts = list(_parts(whole, set()))
+    effects = _effects_of(parts)
+    name = next((p.name for p in parts if isinstance(p, FunctionValue)), None)
+    for part in parts:
+        if isinstance(part, FunctionValue) and (bound := effects.names & set(part.names or ())):
+            why = f"it binds {min(bound)!r} of the function around it."
+            _refuse(state, part.name, why, _WITHOUT_EFFECT)
+        if isinstance(part, RecordValue) and (written := effects.names & {ANYTHING, *part.keys}):
+            why = f"it changes {min(written)!r} of an object of the program."
+            _refuse(state, name, why, _WITHOUT_EFFECT)
+        if isinstance(part, ListValue | DictValue) and effects.names & {ANYTHING, ITEMS}:
+            why = "it changes items of a list or dict of the program."
+            _refuse(state, name, why, _WITHOUT_EFFECT)
+    if effects.names:
+        record_possible_writes(state, effects, name or "function")
 
 
-def _refuse_writes(state: Machine, function: FunctionValue, names: Mapping[str, Any]) -> None:
-    """Refuse a function that changes what the program around it has made: it is given copies."""
-    for node in ast.walk(function.node):
-        written: ast.AST | None = None
-        match node:
-            case ast.Nonlocal():
-                _refuse(
-                    state, function.name, f"it binds {node.names[0]!r} of the function around it."
-                )
-            case ast.Subscript(value=inner, ctx=ast.Store() | ast.Del()):
-                written = inner
-            case ast.Attribute(value=inner, ctx=ast.Store() | ast.Del()):
-                written = inner
-            case ast.AugAssign(target=ast.Subscript(value=inner) | ast.Attribute(value=inner)):
-                written = inner
-            case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in _CHANGES:
-                written = inner
-            case ast.keyword(arg="out", value=inner):
-                written = inner
-        while isinstance(written, ast.Subscript | ast.Attribute):
-            written = written.value
-        if isinstance(written, ast.Name) and isinstance(names.get(written.id), _CHANGEABLE):
-            why = f"it changes {written.id!r}, which was made outside of it."
-            _refuse(state, function.name, why)
+def _effects_of(parts: Iterable[AbstractValue]) -> Effects:
+    """Return the side effects of functions, with those of all functions that they call."""
+    found = Effects(SKIPPED)
+    for part in parts:
+        match part:
+            case Constant(value=value):
+                found.see(value)
+            case FunctionValue(node=node, frame=frame):
+                found.take(written_outside(node), frame.globals)
+            case RecordValue(cls=cls):
+                found.see(cls)
+                found.mentioned.add("__call__")
+            case MethodValue(name=name):
+                found.mentioned.add(name)
+    found.search()
+    return found
 
 
-_CHANGEABLE = (DictValue, ListValue, RecordValue, Value)
+def _parts(box: AbstractValue, seen: set[int]) -> Iterator[AbstractValue]:
+    if id(box) in seen:
+        return
+    seen.add(id(box))
+    yield box
+    for part in components(box):
+        yield from _parts(part, seen)
+
+
+_BY_ARGUMENTS = "pass what it needs as arguments:  root(f, x0, args=(a, b))"
+_WITHOUT_EFFECT = "let it compute only, and count or collect where no derivative is taken"
 _KINDS = (
     BoundValue,
+    Constant,
     DictValue,
     FunctionValue,
     ListValue,
@@ -207,31 +233,31 @@ _KINDS = (
     RecordValue,
     SliceValue,
     TupleValue,
+    Value,
 )
 
 
-def _values(state: Machine, box: AbstractValue, seen: set[int]) -> list[Value]:
-    if isinstance(box, Value):
-        return [box]
-    if isinstance(box, Constant) or id(box) in seen:
-        return []
-    seen.add(id(box))
-    if not isinstance(box, _KINDS):
-        _refuse(state, None, f"it holds a {type(box).__name__.removesuffix('Value').lower()}.")
-    return [value for part in components(box) for value in _values(state, part, seen)]
+def _values(state: Machine, box: AbstractValue) -> list[Value]:
+    """Return the dynamic values in an abstract value."""
+    parts = list(_parts(box, set()))
+    for part in parts:
+        if not isinstance(part, _KINDS):
+            kind = type(part).__name__.removesuffix("Value").lower()
+            _refuse(state, None, f"it holds a {kind}.")
+    return [part for part in parts if isinstance(part, Value)]
 
 
-def _refuse(state: Machine, name: str | None, why: str) -> None:
+def _refuse(state: Machine, name: str | None, why: str, remedy: str = _BY_ARGUMENTS) -> NoReturn:
     state.refuse(
         errors.UnsupportedTypeError,
         f"cannot hand {'this function' if name is None else repr(name)} to a solver",
         why=why,
-        help=("pass what it needs as arguments:  root(f, x0, args=(a, b))",),
+        help=(remedy,),
     )
 
 
 # ---------------------------------------------------------------------------- at run time
-def _built(box: AbstractValue, parts: list[Any]) -> Any:
+def _build(box: AbstractValue, parts: list[Any]) -> Any:
     match box:
         case TupleValue():
             return tuple(parts)

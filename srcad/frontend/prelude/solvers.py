@@ -1,8 +1,8 @@
-"""Solvers of SciPy: a result is found as SciPy finds it, and is then a solution of equations.
+"""SciPy's solvers as operations: one that runs a solver, others that mark its results.
 
-`run_solver` runs a solver, and nothing of it is differentiated.  The others return what it has
-found; `srcad.api.solvers` has their derivatives.  The function of a problem comes as a closure, its
-values beside it: those with a derivative, and the others.
+`run_solver` is not differentiated.  The other operations return a result unchanged;
+`srcad.api.solvers` has their derivatives, by the equations that the result solves.  A problem is a
+`Closure`; its captured values are operands beside it: active ones, and the others.
 """
 
 import warnings
@@ -29,8 +29,8 @@ def run_solver(solver, problem, active, others, **options):
     return report
 
 
-def opened(closure, active, others):
-    """Return the function of an option."""
+def option_function(closure, active, others):
+    """Return a function that is an option of a solver."""
     return closure(active, others)
 
 
@@ -44,92 +44,71 @@ def warn(problem, message):
 
 
 def root_of(residual, x, active, others):
-    """Return a solution of ``residual(x) == 0``, as it is."""
+    """Return a solution of ``residual(x) == 0``."""
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
 def roots_of(residual, x, active, others):
-    """Return solutions of one equation each, as they are."""
+    """Return the solutions of independent equations."""
     return x.copy()
 
 
-def first(function, x, *more):
+def first_result(function, x, *more):
     """Return the first of several results."""
     return function(x, *more)[0]
 
 
 def minus_argument(function, x, *more):
-    """Return what is zero at a fixed point."""
+    """Return the residual of a fixed point."""
     return function(x, *more) - x
 
 
-class Root:
-    """What `root` returns: the solution, and what is reported about the way to it."""
+def report_field(name):
+    """Return a property that reads a field of a solver's report."""
+    return property(lambda self: getattr(self.report, name))
 
-    def __init__(self, report, x):
+
+def refused_field(name, why):
+    """Return a property that is refused_field: its derivative has no formula."""
+    return property(lambda self: without_formula(name, why))
+
+
+def without_formula(name, why):
+    """Stand for a field that is not differentiated; the front end refuses it."""
+    raise NotImplementedError(name, why)
+
+
+class Result:
+    """The result of a solver: its report and the active fields (`x`, `root`, `fun`, `cost`)."""
+
+    def __init__(self, report):
         self.report = report
-        self.x = x
 
-    @property
-    def success(self):
-        return self.report.success
-
-    @property
-    def status(self):
-        return self.report.status
-
-    @property
-    def message(self):
-        return self.report.message
-
-    @property
-    def nfev(self):
-        return self.report.nfev
-
-    @property
-    def nit(self):
-        return self.report.nit
-
-    @property
-    def fun(self):
-        return self.report.fun
+    active_mask = report_field("active_mask")
+    converged = report_field("converged")
+    flag = report_field("flag")
+    function_calls = report_field("function_calls")
+    iterations = report_field("iterations")
+    message = report_field("message")
+    method = report_field("method")
+    nfev = report_field("nfev")
+    nhev = report_field("nhev")
+    nit = report_field("nit")
+    njev = report_field("njev")
+    optimality = report_field("optimality")
+    status = report_field("status")
+    success = report_field("success")
+    fjac = refused_field("fjac", "the factors of a Jacobian have no formula")
+    grad = refused_field("grad", "it is zero where no bound holds the solution")
+    hess = refused_field("hess", "it has no formula")
+    hess_inv = refused_field("hess_inv", "it is an estimate from the steps of the solver")
+    jac = refused_field("jac", "it has no formula, or is zero where no bound holds the solution")
 
     def __getitem__(self, name):
         return getattr(self, name)
 
 
-class ScalarRoot:
-    """What `root_scalar` returns."""
-
-    def __init__(self, report, root):
-        self.report = report
-        self.root = root
-
-    @property
-    def converged(self):
-        return self.report.converged
-
-    @property
-    def flag(self):
-        return self.report.flag
-
-    @property
-    def function_calls(self):
-        return self.report.function_calls
-
-    @property
-    def iterations(self):
-        return self.report.iterations
-
-    @property
-    def method(self):
-        return self.report.method
-
-    def __getitem__(self, name):
-        return getattr(self, name)
-
-
-def real(x):
+def require_real(x):
     """Return a result of a solver, which must be real."""
     if np.iscomplexobj(x):
         raise TypeError("solvers with complex unknowns are not differentiated")
@@ -137,81 +116,54 @@ def real(x):
 
 
 # ---------------------------------------------------------------------------- minima
-def minimum_of(objective, x, active, others, free):
-    """Return the place of a minimum, as it is; `free` is 0 where it is held at a bound."""
+def minimum_of(objective, x, active, others, lower, upper):
+    """Return the location of a minimum; limits of None stand for no bounds."""
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-def scalar_minimum_of(objective, x, active, others, low, high):
-    """Return the place of a minimum in an interval, as it is."""
-    return x
-
-
 def least_of(objective, value, x, active, others):
-    """Return the value of an objective at its minimum, as it is."""
+    """Return the value of an objective at its minimum."""
     return value
 
 
 def value_at(function, value, x, active, others):
-    """Return the value of a function at a solution, as it is."""
+    """Return the value of a function at a solution."""
     return value.copy()
 
 
 def covariance_of(residuals, value, x, active, others, absolute):
-    """Return the covariance of fitted parameters, as it is."""
+    """Return the covariance of fitted parameters."""
     return value.copy()
 
 
-def free_entries(x, slope, lower, upper):
-    """Return 0 for numbers at a bound that the objective pushes them to, and 1 for the others.
+def free_entries(x, slope, curvature, lower, upper):
+    """Return 0 for numbers that a limit holds, and 1 for the others.
 
-    One at a bound where the objective is flat counts as held.
+    It holds those that a step of Newton's method would take to the limit or beyond: solvers stop at
+    a limit or near it, and where nothing holds them the step is as small as their tolerance.  A
+    number at a limit where the objective is flat counts as held.
     """
-    near = 1e-9 * (1.0 + np.abs(x))
-    at_lower = (x - lower <= near) & (slope >= 0)
-    at_upper = (upper - x <= near) & (slope <= 0)
-    return np.where(at_lower | at_upper, 0.0, 1.0)
+    steepest = np.copysign(np.inf, slope)
+    step = np.where(curvature > 0, slope / np.where(curvature > 0, curvature, 1.0), steepest)
+    return np.where((x - step <= lower) | (x - step >= upper), 0.0, 1.0)
 
 
-def free_between(x, slope, second, low, high):
-    """Return 0 where a step of Newton's method leaves an interval, which then holds the minimum.
-
-    `minimize_scalar` comes near the end of an interval, and never reaches it.
-    """
-    step = slope / second if second > 0 else np.copysign(np.inf, slope)
-    return 1.0 if low < x - step < high else 0.0
-
-
-def free_in(mask):
-    """Return 1 for numbers that are at no bound."""
-    return np.where(np.asarray(mask) == 0, 1.0, 0.0)
-
-
-def limits_of(bounds):
-    """Return the lower and upper limits of bounds in any form that `minimize` takes."""
+def limit_of_rows(bounds, x, k):
+    """Return the lower or upper limits in a list of pairs, or in an object with both."""
     if hasattr(bounds, "lb"):
-        return np.asarray(bounds.lb, float), np.asarray(bounds.ub, float)
+        return limit_of_pair(bounds, x, k)
     rows = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
-    return np.array(rows, float).T
+    return np.array(rows, float).T[k]
 
 
-def limits_of_fit(bounds):
-    """Return the lower and upper limits of the parameters of a fit."""
-    if bounds is None:
-        return -np.inf, np.inf
-    if hasattr(bounds, "lb"):
-        return bounds.lb, bounds.ub
-    return np.asarray(bounds[0], float), np.asarray(bounds[1], float)
-
-
-def free_of_fit(x, limits):
-    """Return 0 for fitted parameters at a limit, and 1 for the others."""
-    near = 1e-8 * (1.0 + np.abs(x))
-    return np.where((x - limits[0] <= near) | (limits[1] - x <= near), 0.0, 1.0)
+def limit_of_pair(bounds, x, k):
+    """Return the lower or upper limits in a pair of them, or in an object with both."""
+    pair = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    return np.broadcast_to(np.asarray(pair[k], float), np.shape(x))
 
 
 def half_squares(residuals, loss, scale, z, *more):
-    """Return half the sum of the squares of residuals, or of what a loss makes of them."""
+    """Return half the sum of squared residuals, each under a loss function."""
     r = np.asarray(residuals(z, *more))
     if loss == "linear":
         return 0.5 * np.sum(r**2)
@@ -235,105 +187,3 @@ def fit_residuals(f, x, y, sigma, z):
     if np.ndim(sigma) == 2:
         return np.linalg.solve(np.linalg.cholesky(sigma), r)
     return r / np.asarray(sigma)
-
-
-class Minimum:
-    """What `minimize` and `minimize_scalar` return."""
-
-    def __init__(self, report, x, fun):
-        self.report = report
-        self.x = x
-        self.fun = fun
-
-    @property
-    def success(self):
-        return self.report.success
-
-    @property
-    def status(self):
-        return self.report.status
-
-    @property
-    def message(self):
-        return self.report.message
-
-    @property
-    def nfev(self):
-        return self.report.nfev
-
-    @property
-    def njev(self):
-        return self.report.njev
-
-    @property
-    def nit(self):
-        return self.report.nit
-
-    @property
-    def jac(self):
-        return without_formula("jac", "the gradient is zero where no bound holds the solution")
-
-    @property
-    def hess_inv(self):
-        return without_formula("hess_inv", "it is an estimate from the steps of the solver")
-
-    def __getitem__(self, name):
-        return getattr(self, name)
-
-
-class Fit:
-    """What `least_squares` and `lsq_linear` return."""
-
-    def __init__(self, report, x, cost, fun):
-        self.report = report
-        self.x = x
-        self.cost = cost
-        self.fun = fun
-
-    @property
-    def success(self):
-        return self.report.success
-
-    @property
-    def status(self):
-        return self.report.status
-
-    @property
-    def message(self):
-        return self.report.message
-
-    @property
-    def nfev(self):
-        return self.report.nfev
-
-    @property
-    def njev(self):
-        return self.report.njev
-
-    @property
-    def nit(self):
-        return self.report.nit
-
-    @property
-    def active_mask(self):
-        return self.report.active_mask
-
-    @property
-    def optimality(self):
-        return self.report.optimality
-
-    @property
-    def jac(self):
-        return without_formula("jac", "the Jacobian has no rule")
-
-    @property
-    def grad(self):
-        return without_formula("grad", "the gradient is zero where no bound holds the solution")
-
-    def __getitem__(self, name):
-        return getattr(self, name)
-
-
-def without_formula(name, why):
-    """Stand for a field that is not differentiated; the front end refuses it."""
-    raise NotImplementedError(name, why)
