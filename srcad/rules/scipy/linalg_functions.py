@@ -104,7 +104,9 @@ def tanhm(y_bar, y, A):
     samples=lambda f, array: [f(array(3, 3) + 3 * np.diag([1, -1, 1]))],
 )
 def signm(y_bar, y, A):
-    return corner(linalg.signm(blocks(adjoined(A), y_bar)))
+    """SciPy below 1.18 returns float64 for a block matrix of float32, which is defective."""
+    found = corner(linalg.signm(blocks(adjoined(A), y_bar)))
+    return np.astype(found, y_bar.dtype, copy=False)
 
 
 @nondifferentiable
