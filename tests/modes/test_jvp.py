@@ -36,7 +36,9 @@ def test_both_modes_agree_on_a_program(name):
 def test_both_modes_agree_on_a_kernel(name):
     kernel = KERNELS[name]
 
-    assert_modes_agree(kernel.function, *kernel.inputs("test", np.random.default_rng(0)))
+    # The tangent of sqrt at 0 is infinite behind a mask.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert_modes_agree(kernel.function, *kernel.inputs("test", np.random.default_rng(0)))
 
 
 def written(call, number):
