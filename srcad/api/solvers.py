@@ -15,8 +15,13 @@ from srcad.api.products import jvp, pullback
 from srcad.calling.gradient import Gradient
 from srcad.frontend.operations.closures import Closure
 from srcad.frontend.prelude.solvers import (
+    at_end,
+    compiled,
     covariance_of,
     free_entries,
+    integral_of,
+    integral_of_slopes,
+    integrate_slopes,
     least_of,
     limit_of_pair,
     limit_of_rows,
@@ -26,8 +31,12 @@ from srcad.frontend.prelude.solvers import (
     root_of,
     roots_of,
     run_solver,
+    sizes_of,
+    slopes_at,
+    tolerances,
     value_at,
     warn,
+    without_tails,
 )
 from srcad.rules.declare import adjoint, nondifferentiable
 
@@ -189,3 +198,53 @@ def covariance_rule(c_bar, c, residuals, value, x, active, others, absolute):
 
     x_bar = pullback(lambda z: at(z, active), x)[1](c_bar)[0]
     return x_bar, cotangents(lambda values: at(x, values), active, c_bar)
+
+
+# ---------------------------------------------------------------------------- integrals
+nondifferentiable(compiled)
+nondifferentiable(sizes_of)
+nondifferentiable(tolerances)
+
+
+@adjoint(integral_of, active=("a", "b", "active"), memory="fresh", samples=())
+def integral_rule(v_bar, v, function, value, a, b, active, others, options):
+    """Integrate the cotangents of an integrand."""
+    return bars_of_integral(v_bar, function, a, b, active, others, options)
+
+
+@adjoint(integral_of_slopes, active=("a", "b", "active"), memory="fresh", samples=())
+def slopes_rule(v_bar, v, function, a, b, active, others, count, options):
+    """Do the same for slopes, which are integrated for another derivative."""
+    return bars_of_integral(v_bar, function, a, b, active, others, options)
+
+
+def bars_of_integral(v_bar, function, a, b, active, others, options):
+    """Return the cotangents of an integral, by its limits and by captured values.
+
+    The slopes are integrated in units of the captured values, to which the tolerances belong.
+    """
+    whole, more = function(active, others)
+    a_bar = -np.sum(v_bar * at_end(whole, a, *more))
+    b_bar = np.sum(v_bar * at_end(whole, b, *more))
+    if len(active) == 0:
+        return a_bar, b_bar, ()
+    sizes = sizes_of(active)
+    if np.ndim(v_bar) == 0:
+        size, seed = v_bar, 1.0
+    else:
+        size = np.max(sizes_of((v_bar,)))
+        seed = v_bar / size
+
+    place = compiled()
+
+    def slopes(x):
+        y, bars = slopes_at(function, place, active, others, seed, x)
+        return without_tails(y, sizes * np.concatenate([np.ravel(bar) for bar in bars]))
+
+    total = size / sizes * integrate_slopes(slopes, a, b, np.size(sizes), options)
+    bars, start = [], 0
+    for leaf in active:
+        part = total[start : start + np.size(leaf)]
+        bars.append(part[0] if np.ndim(leaf) == 0 else np.reshape(part, np.shape(leaf)))
+        start = start + np.size(leaf)
+    return a_bar, b_bar, tuple(bars)

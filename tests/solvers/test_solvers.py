@@ -6,13 +6,14 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.optimize import brentq, curve_fit, least_squares, minimize, minimize_scalar, newton, root
 
 import srcad
 from srcad.errors import UnsupportedSyntaxError, UnsupportedTypeError
 from tests.marks import some
 from tests.numeric import difference, leaves
-from tests.solvers import minima, roots
+from tests.solvers import integrals, minima, roots
 
 PROGRAMS = {
     **{name: (*program, 2e-6) for name, program in roots.PROGRAMS.items()},
@@ -20,6 +21,7 @@ PROGRAMS = {
         name: (*program, 1e-3 if name in minima.LOOSE else 5e-6)
         for name, program in minima.PROGRAMS.items()
     },
+    **{name: (*program, 1e-6) for name, program in integrals.PROGRAMS.items()},
 }
 
 
@@ -50,6 +52,8 @@ def test_other_modes_agree_with_the_gradient(name):
     f, args, _ = PROGRAMS[name]
     if not isinstance(args[0], float | np.ndarray):
         pytest.skip("the argument is a dict or an object")
+    if name == "triple":
+        pytest.skip("it takes minutes")
     gradient = srcad.grad(f)
     x, y = args
     x_dot = np.ones_like(x) if isinstance(x, np.ndarray) else 1.0
@@ -181,6 +185,47 @@ def singular(a):
     return np.sum(root(lambda z: np.array([z[0] + z[1] - a, 2 * z[0] + 2 * z[1]]), np.ones(2)).x)
 
 
+def test_integral_at_its_limits():
+    def sine(a, b):
+        return quad(lambda x: np.cos(x), a, b)[0]
+
+    assert srcad.grad(sine, wrt=(0, 1))(0.3, 1.2) == pytest.approx((-np.cos(0.3), np.cos(1.2)))
+    assert srcad.grad(lambda a: quad(np.exp, a, 1)[0])(0.3) == pytest.approx(-np.exp(0.3))
+    tail = srcad.grad(lambda b: quad(lambda x: np.exp(-x), 0.0, b)[0])
+    assert tail(np.inf) == 0.0
+
+
+def test_jump_that_moves_contributes_nothing():
+    def f(a):
+        return quad(lambda x: x if x < a else 0.0, 0.0, 2.0, points=[1.0])[0]
+
+    assert srcad.grad(f)(1.0) == 0.0
+
+
+def test_gradient_of_an_integral_keeps_kinds():
+    def f(p, x):
+        return quad(lambda t: np.sum(p["w"] * np.exp(-p["k"] * t * x)), 0.0, 1.0)[0]
+
+    p = {"w": np.array([1.0, 2.0]), "k": 0.5}
+    gradient = srcad.grad(f)(p, np.array([0.3, 0.7]))
+
+    assert gradient["w"].shape == (2,)
+    assert isinstance(gradient["k"], float)
+
+
+def test_two_integrals_of_one_form():
+    def total(p):
+        return [quad(lambda x, k=k: np.sin(p * x) * x**k, 0.0, 1.0)[0] for k in (0, 2)]
+
+    def f(p):
+        first, second = total(p)
+        return first * 2.0 + second**2
+
+    e = 1e-6
+    want = (f(1.3 + e) - f(1.3 - e)) / (2 * e)
+    np.testing.assert_allclose(srcad.grad(f)(1.3), want, rtol=1e-8)
+
+
 def test_singular_equations_give_nan_and_one_warning():
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
@@ -210,6 +255,21 @@ def test_solver_that_has_not_converged_warns():
             "hess_inv",
         ),
         (
+            lambda a: quad(lambda x: x, 0.0, a, weight="cos", wvar=1.0)[0],
+            UnsupportedSyntaxError,
+            "'weight'",
+        ),
+        (
+            lambda a: quad(lambda x: a * 1j, 0.0, 1.0, complex_func=True)[0].imag,
+            UnsupportedSyntaxError,
+            "'complex_func'",
+        ),
+        (
+            lambda a: quad(lambda x: np.abs(x - a), 0.0, 1.0, points=[a])[0],
+            UnsupportedSyntaxError,
+            "'points'",
+        ),
+        (
             lambda a: minimize(lambda z: np.sum((z - 2) ** 2), [1.0], bounds=[(0, a)]).x[0],
             UnsupportedSyntaxError,
             "'bounds'",
@@ -222,7 +282,7 @@ def test_solver_that_has_not_converged_warns():
             "'constraints'",
         ),
     ],
-    ids=["complex", "hess_inv", "active bounds", "constraints"],
+    ids=["complex", "hess_inv", "weight", "complex_func", "points", "active bounds", "constraints"],
 )
 def test_what_has_no_derivative_is_refused(f, kind, message):
     with pytest.raises(kind, match=message):

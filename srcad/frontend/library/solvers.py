@@ -1,4 +1,4 @@
-"""Solvers of `scipy.optimize`: roots of functions that read differentiated values."""
+"""Solvers of `scipy.optimize` and `scipy.integrate`, of functions that read active values."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from srcad.frontend.domain.values import (
     DictValue,
     FunctionValue,
     ListValue,
-    MethodValue,
     RecordValue,
     TupleValue,
 )
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, attribute, means, means_in
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.closures import closure_of
+from srcad.frontend.operations.closures import closure_of, holds_function
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.reified_closures import reads_active, reads_outside
 from srcad.frontend.prelude import solvers
@@ -112,41 +111,44 @@ class Solver:
         found: Value,
         change: Any = None,
         *options: AbstractValue,
-        at: Value | None = None,
+        at: tuple[AbstractValue, ...] = (),
         function: AbstractValue | None = None,
     ) -> Value:
         """Emit the operation that gives a result its derivative.
 
-        The result is a solution, or the value of a function `at` a solution.  `change` wraps the
-        function.
+        The result is a solution, the value of a function `at` a solution, or an integral with its
+        limits.  `change` wraps the function.
         """
         function = self.function if function is None else function
         if change is not None:
             function = BoundValue(Constant(change), (function,))
         problem = TupleValue((function, self.more))
         closure, active, others = closure_of(state, problem, f"equations_of_{self.name}")
-        place = () if at is None else (at,)
-        args = (found, *place, active, others, *options)
+        args = (found, *at, active, others, *options)
         return state.emit(target, Constant(closure), *args, type=found.type, hint="x")
 
 
 # Options that a solution depends on; it does not on where a solver begins, or on tolerances.
-_FOLLOWED = frozenset({"bounds", "constraints", "f_scale"})
+_FOLLOWED = frozenset(
+    {"a", "b", "bounds", "constraints", "f_scale", "points", "ranges", "wvar"}
+    | {"gfun", "hfun", "qfun", "rfun"}
+)
 
 
-def solves(*names: str) -> Callable[[Solve], Solve]:
+def solves(*names: str, module: str = "scipy.optimize") -> Callable[[Solve], Solve]:
     """Register the handler that makes the result of some solvers."""
 
     def register(solve: Solve) -> Solve:
         for name in names:
-            means_in("scipy.optimize", name)(partial(_called, name, solve))
+            means_in(module, name)(partial(_called, name, solve))
         return solve
 
     return register
 
 
 def _solver(name: str) -> Any:
-    return getattr(sys.modules["scipy.optimize"], name)
+    module = "scipy.integrate" if "quad" in name else "scipy.optimize"
+    return getattr(sys.modules[module], name)
 
 
 def _called(
@@ -160,23 +162,14 @@ def _called(
         return None
     given: dict[str, Any] = dict(bound.arguments)
     given |= given.pop("kwargs", {}) if isinstance(given.get("kwargs"), dict) else {}
-    function = given.pop(next(iter(given)))
-    named = given.pop("kwargs", Constant(None))  # further arguments of the function
-    if isinstance(named, Constant) and isinstance(named.value, dict):
-        function = BoundValue(function, (), {k: Constant(v) for k, v in named.value.items()})
-    elif isinstance(named, DictValue):
-        function = BoundValue(function, (), dict(zip(named.keys, named.items, strict=True)))
-    elif not _is_none(named):
+    function, more = _problem(name, given)
+    if function is None:
         return None
-    more = given.pop("args", TupleValue(()))
-    if isinstance(more, Constant) and isinstance(more.value, tuple):
-        more = TupleValue(tuple(map(Constant, more.value)))
-    if not isinstance(more, TupleValue):
-        more = TupleValue((more,))
-    followed = [given[option] for option in _FOLLOWED & given.keys()]
+    followed = [given[option] for option in given if option in _FOLLOWED]
     if reads_outside(state, function):
         return None
-    if not _is_differentiated(state, TupleValue((function, more)), followed):
+    problem = TupleValue((function, more, *followed))
+    if not _is_differentiated(state, problem):
         if not state.is_active(*given.values()):
             return None
         constants = dict(zip(kwargs, _constants(state, tuple(kwargs.values())), strict=True))
@@ -186,13 +179,34 @@ def _called(
     return solve(state, solver)
 
 
-def _is_differentiated(
-    state: Machine, problem: TupleValue, followed: Iterable[AbstractValue]
-) -> bool:
+def _problem(name: str, given: dict[str, Any]) -> tuple[AbstractValue | None, TupleValue]:
+    """Take the function and its further arguments out of the arguments of a solver.
+
+    The function is None where its further arguments by name are unknown.
+    """
+    function = given.pop(next(iter(given)))
+    named = given.pop("kwargs", Constant(None))
+    if isinstance(named, Constant) and isinstance(named.value, dict):
+        function = BoundValue(function, (), {k: Constant(v) for k, v in named.value.items()})
+    elif isinstance(named, DictValue):
+        function = BoundValue(function, (), dict(zip(named.keys, named.items, strict=True)))
+    elif not _is_none(named):
+        function = None
+    more = given.pop("args", TupleValue(()))
+    if name == "nquad" and _is_none(more):
+        more = TupleValue(())
+    if isinstance(more, Constant) and isinstance(more.value, tuple):
+        more = TupleValue(tuple(map(Constant, more.value)))
+    if not isinstance(more, TupleValue):
+        more = TupleValue((more,))
+    return function, more
+
+
+def _is_differentiated(state: Machine, problem: TupleValue) -> bool:
     """Return True if a problem is active, or may be where the rule itself is differentiated."""
     if state.stops_all:
         return bool(closure_of(state, problem, "problem")[1].items)
-    return state.is_active(problem, *followed) or reads_active(state, problem)
+    return state.is_active(problem) or reads_active(state, problem)
 
 
 def _constants(state: Machine, boxes: Iterable[AbstractValue]) -> tuple[AbstractValue, ...]:
@@ -201,7 +215,7 @@ def _constants(state: Machine, boxes: Iterable[AbstractValue]) -> tuple[Abstract
 
 
 def _constant(state: Machine, box: AbstractValue) -> AbstractValue:
-    if not isinstance(box, BoundValue | FunctionValue | MethodValue):
+    if not holds_function(box):
         return constant_of(state, box)
     closure, active, others = closure_of(state, box, "option")
     values = constant_of(state, active)
@@ -377,7 +391,7 @@ def minimize(state: Machine, solver: Solver) -> AbstractValue:
     limits = _limits(state, solver, array, solvers.limit_of_rows)
     x = solver.solution(state, solvers.minimum_of, array, change, *limits)
     found = _number(state, attribute(state, solver.report, "fun"))
-    value = solver.solution(state, solvers.least_of, found, change, at=x)
+    value = solver.solution(state, solvers.least_of, found, change, at=(x,))
     return solver.result(x=x, fun=value)
 
 
@@ -388,7 +402,7 @@ def minimize_scalar(state: Machine, solver: Solver) -> AbstractValue:
     limits = _limits(state, solver, number, solvers.limit_of_pair)
     x = solver.solution(state, solvers.minimum_of, number, None, *limits)
     found = _number(state, attribute(state, solver.report, "fun"))
-    value = solver.solution(state, solvers.least_of, found, None, at=x)
+    value = solver.solution(state, solvers.least_of, found, None, at=(x,))
     return solver.result(x=x, fun=value)
 
 
@@ -406,9 +420,9 @@ def least_squares(state: Machine, solver: Solver) -> AbstractValue:
     objective = BoundValue(Constant(solvers.half_squares), (solver.function, Constant(loss), scale))
     x = solver.solution(state, solvers.minimum_of, array, None, *limits, function=objective)
     found = _number(state, attribute(state, solver.report, "cost"))
-    cost = solver.solution(state, solvers.least_of, found, None, at=x, function=objective)
+    cost = solver.solution(state, solvers.least_of, found, None, at=(x,), function=objective)
     residuals = state.emit(np.asarray, attribute(state, solver.report, "fun"), type=_any_vector())
-    fun = solver.solution(state, solvers.value_at, residuals, None, at=x)
+    fun = solver.solution(state, solvers.value_at, residuals, None, at=(x,))
     return solver.result(x=x, cost=cost, fun=fun)
 
 
@@ -431,7 +445,7 @@ def curve_fit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
     f = given.pop("f")
     data = tuple(_data(state, given.get(n, Constant(None))) for n in ("xdata", "ydata", "sigma"))
     problem = TupleValue((f, *data))
-    if reads_outside(state, f) or not _is_differentiated(state, problem, ()):
+    if reads_outside(state, f) or not _is_differentiated(state, problem):
         return None
     residuals = BoundValue(Constant(solvers.fit_residuals), (f, *data))
     solver = Solver("curve_fit", f, TupleValue(()), given)
@@ -456,7 +470,7 @@ def curve_fit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
         state.emit(solvers.require_real, pcov, type=both),
         None,
         Constant(bool(solver.option(state, "absolute_sigma"))),
-        at=x,
+        at=(x,),
         function=residuals,
     )
     return TupleValue((x, covariance))
@@ -480,3 +494,148 @@ def _number_of_parameters(state: Machine, solver: Solver, f: AbstractValue) -> A
         state, solver, "p0", "the number of parameters is not known before the call.",
         "pass the values to begin with:  p0=[1.0, 1.0]",
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------- integrals
+_TOLERANCES = ("epsabs", "epsrel", "points", "norm", "quadrature")
+_WEIGHTED = ("epsabs", "epsrel", "limit", "weight", "wvar", "maxp1", "limlst")
+
+
+def _integral(
+    state: Machine,
+    solver: Solver,
+    function: AbstractValue,
+    limits: tuple[AbstractValue, AbstractValue],
+    options: dict[str, AbstractValue],
+) -> TupleValue:
+    """Return the result of an integration; the estimate of the error has no derivative."""
+    is_full = not _is_none(solver.given.get("full_output")) and solver.option(state, "full_output")
+    if not _is_none(options.get("weight")) and state.is_active(*limits):
+        _refuse_option(
+            state, solver, "weight", "its limits depend on the differentiated arguments.",
+            "write the weight into the function:  quad(lambda x: f(x) * np.cos(w * x), a, b)",
+        )  # fmt: skip
+    found, *rest = (getitem(state, solver.report, Constant(k)) for k in range(3 if is_full else 2))
+    if solver.name == "quad_vec":
+        place = state.emit(solvers.require_real, limits[0], type=_ANY_FLOAT)
+        entry = state.emit(np.asarray, apply(state, function, (place, *solver.more.items), {}))
+        shape = entry.type.shape if isinstance(entry.type, Numeric) else None
+        type_ = Numeric(np.dtype(float), shape, "array")
+        value = state.emit(solvers.require_real, found, type=type_)
+        options = {"norm": Constant("2")} | options
+    else:
+        value = _number(state, found)
+        options = {"epsabs": Constant(1.49e-8), "epsrel": Constant(1.49e-8)} | options
+    names = _TOLERANCES if _is_none(options.get("weight")) else _WEIGHTED
+    kept = {name: options[name] for name in names if not _is_none(options.get(name))}
+    fixed = state.emit(
+        solvers.tolerances, kwargs=kept, type=Opaque(solvers.Tolerances), hint="tolerances"
+    )
+    x = solver.solution(
+        state, solvers.integral_of, value, None, fixed, at=limits, function=function
+    )
+    return TupleValue((x, *rest))
+
+
+@solves("quad", "quad_vec", module="scipy.integrate")
+def quad(state: Machine, solver: Solver) -> AbstractValue:
+    """``quad(func, a, b)``, ``quad_vec(f, a, b)``."""
+    solver.refuse_active(state, "points", "wvar")
+    if solver.is_true("complex_func"):
+        _refuse_option(
+            state, solver, "complex_func", "the derivative of a complex integral has no rule.",
+            "integrate the real and the imaginary part:  quad(lambda x: f(x).real, a, b)",
+        )  # fmt: skip
+    limits = (solver.given["a"], solver.given["b"])
+    return _integral(state, solver, solver.function, limits, solver.options)
+
+
+@solves("dblquad", "tplquad", module="scipy.integrate")
+def dblquad(state: Machine, solver: Solver) -> AbstractValue:
+    """``dblquad(func, a, b, gfun, hfun)``, ``tplquad``: an integral of integrals."""
+    limits = (solver.given["a"], solver.given["b"])
+    names = ("epsabs", "epsrel")
+    options = {name: solver.options[name] for name in names if name in solver.options}
+    inner = solvers.inner_of_dblquad
+    between = [solver.given["gfun"], solver.given["hfun"]]
+    if solver.name == "tplquad":
+        inner = solvers.inner_of_tplquad
+        between += [solver.given["qfun"], solver.given["rfun"]]
+    fixed = DictValue(tuple(options), tuple(options.values()))
+    function = BoundValue(Constant(inner), (solver.function, *between, fixed))
+    return _integral(state, solver, function, limits, options)
+
+
+@solves("nquad", module="scipy.integrate")
+def nquad(state: Machine, solver: Solver) -> AbstractValue:
+    """``nquad(func, ranges)``."""
+    ranges = _items(state, solver, "ranges")
+    opts = solver.options.get("opts", Constant(None))
+    if _is_none(opts):
+        opts = Constant({})
+    each = [opts] * len(ranges)
+    if not isinstance(opts, DictValue) and not isinstance(getattr(opts, "value", None), dict):
+        each = _items(state, solver, "opts")
+    last = each[-1]
+    if isinstance(last, Constant) and isinstance(last.value, dict):
+        options = {name: Constant(value) for name, value in last.value.items()}
+    elif isinstance(last, DictValue):
+        options = dict(zip(last.keys, last.items, strict=True))
+    else:
+        _refuse_option(
+            state, solver, "opts", "the options of the outermost integral are no dict.",
+            "write them out:  opts={'epsrel': 1e-8}",
+        )  # fmt: skip
+    ends = apply(state, Constant(solvers.range_at), (ranges[-1], *solver.more.items), {})
+    limits = (getitem(state, ends, Constant(0)), getitem(state, ends, Constant(1)))
+    function = solver.function
+    if len(ranges) > 1:
+        rest = (ListValue(list(ranges[:-1])), ListValue(list(each[:-1])))
+        function = BoundValue(Constant(solvers.inner_of_nquad), (function, *rest))
+    return _integral(state, solver, function, limits, options)
+
+
+def _items(state: Machine, solver: Solver, name: str) -> list[AbstractValue]:
+    """Return the items of an option that is a list or tuple."""
+    box = solver.given[name]
+    length = apply(state, Constant(len), (box,), {})
+    if not isinstance(length, Constant):
+        _refuse_option(
+            state, solver, name, "its length is not known before the call.", "write it out"
+        )
+    return [getitem(state, box, Constant(k)) for k in range(length.value)]
+
+
+@means_in("scipy.integrate", "fixed_quad")
+def fixed_quad(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``fixed_quad(func, a, b, n=5)``: a sum over nodes, which is differentiated as it is."""
+    problem = TupleValue((*args, *kwargs.values()))
+    if not state.is_active(problem) and not reads_active(state, problem):
+        return None
+    return apply(state, Constant(solvers.fixed_quad), args, kwargs)
+
+
+@means(solvers.compiled)
+def compiled(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``compiled()``: an object without floats."""
+    return state.emit(solvers.compiled, type=Opaque(solvers.Compiled), hint="compiled")
+
+
+@means(solvers.sizes_of)
+def sizes_of(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``sizes_of(leaves)``: an array of one axis."""
+    return state.emit(solvers.sizes_of, *args, type=_any_vector(), hint="sizes")
+
+
+@means(solvers.integrate_slopes)
+def integrate_slopes(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Convert the function of an integral in the rule of another one."""
+    slopes, a, b, count, options = args
+    problem = TupleValue((slopes, TupleValue(())))
+    closure, active, others = closure_of(state, problem, "slopes")
+    return state.emit(
+        solvers.integral_of_slopes,
+        *(Constant(closure), a, b, active, others, count, options),
+        type=_any_vector(),
+        hint="slopes",
+    )

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FunctionType
 from typing import Any, ClassVar, NoReturn
+
+import numpy as np
 
 from srcad import errors
 from srcad.arguments.request import Request
@@ -27,12 +30,14 @@ from srcad.frontend.domain.values import (
     SliceValue,
     TupleValue,
 )
-from srcad.frontend.machine.dispatch import Args, Kwargs, means_object
+from srcad.frontend.machine.constants import pinned
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_object
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.reified_closures import factory_of, free_variables
 from srcad.frontend.outside.doubts import record_possible_writes
 from srcad.frontend.outside.unseen_reads import SKIPPED
+from srcad.frontend.prelude.solvers import slopes_at
 from srcad.frontend.source.effects import Effects
 from srcad.frontend.source.written_names import ANYTHING, ITEMS, written_outside
 from srcad.ir import primitives
@@ -78,6 +83,21 @@ class Closure:
         """Return the Python object for captured values, given in several sequences."""
         flat = [value for some in values for value in some]
         return self._instantiate(self.box, flat, {})
+
+    @functools.cached_property
+    def slopes(self) -> Any:
+        """The value and gradient, by its active values, of a function times `seed`, summed."""
+        closure = self
+
+        def weighted(values: Any, others: Any, seed: Any, x: Any) -> Any:
+            function, more = closure(values, others)
+            y = seed * function(x, *more)
+            return y if np.ndim(y) == 0 else np.sum(y)
+
+        code = weighted.__code__.replace()  # compilations are kept by code: these die with it
+        own = FunctionType(code, weighted.__globals__, self.name, None, weighted.__closure__)
+        assert Closure.derivative is not None
+        return Closure.derivative(Request("value_and_grad"), own)
 
     def _instantiate(self, box: AbstractValue, values: list[Any], done: dict[int, Any]) -> Any:
         """Return the Python object of an abstract value."""
@@ -129,6 +149,7 @@ def interpret_closure(
     closure = callee.value
     if not isinstance(closure, Closure):
         return None
+    pinned(state, callee)
     first, second = args
     count = closure.active
     parts = [getitem(state, first, Constant(k)) for k in range(count)]
@@ -138,6 +159,15 @@ def interpret_closure(
         return parts[closure.places[box]] if isinstance(box, Value) else None
 
     return mapped(closure.box, change)
+
+
+@means(slopes_at)
+def interpret_slopes(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Interpret the gradient of a closure."""
+    box, _, *rest = args
+    if not isinstance(box, Constant):
+        return None
+    return apply(state, Constant(pinned(state, box).slopes), tuple(rest), kwargs)
 
 
 def _with_captures(
@@ -219,6 +249,12 @@ def _parts(box: AbstractValue, seen: set[int]) -> Iterator[AbstractValue]:
     yield box
     for part in components(box):
         yield from _parts(part, seen)
+
+
+def holds_function(box: AbstractValue) -> bool:
+    """Return True if an abstract value is or holds a local function or a method."""
+    kinds = (BoundValue, FunctionValue, MethodValue)
+    return any(isinstance(part, kinds) for part in _parts(box, set()))
 
 
 _BY_ARGUMENTS = "pass what it needs as arguments:  root(f, x0, args=(a, b))"

@@ -5,6 +5,7 @@
 `Closure`; its captured values are operands beside it: active ones, and the others.
 """
 
+import sys
 import warnings
 
 import numpy as np
@@ -187,3 +188,132 @@ def fit_residuals(f, x, y, sigma, z):
     if np.ndim(sigma) == 2:
         return np.linalg.solve(np.linalg.cholesky(sigma), r)
     return r / np.asarray(sigma)
+
+
+# ---------------------------------------------------------------------------- integrals
+def integral_of(function, value, a, b, active, others, options):
+    """Return the integral of a function from `a` to `b`."""
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def integrate_slopes(slopes, a, b, count, options):
+    """Return the integrals of `count` slopes; the front end makes a `Closure` of `slopes`."""
+    raise NotImplementedError(slopes, a, b, count, options)
+
+
+def integral_of_slopes(function, a, b, active, others, count, options):
+    """Return the integrals of `count` slopes.
+
+    A few are integrated one after the other, at many of the same points.
+    """
+    slopes, _ = function(active, others)
+    integrate = sys.modules["scipy.integrate"]
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        if "norm" in options or ("weight" not in options and count > MOST_SINGLE):
+            return integrate.quad_vec(slopes, a, b, **options)[0]
+        known = {}
+
+        def slope(x, k):
+            if x not in known:
+                known[x] = slopes(x)
+            return known[x][k]
+
+        found = [
+            integrate.quad(slope, a, b, args=(k,), full_output=1, **options)[0]
+            for k in range(count)
+        ]
+    return np.array(found)
+
+
+MOST_SINGLE = 8
+
+
+class Tolerances(dict):
+    """The options of an integral, none of which has a derivative."""
+
+
+def tolerances(**options):
+    """Return the options of an integral."""
+    return Tolerances(options)
+
+
+class Compiled(list):
+    """The compiled slopes of an integrand, for the types of one integral."""
+
+
+def compiled():
+    """Return a place for compiled slopes."""
+    return Compiled()
+
+
+def slopes_at(function, place, active, others, seed, x):
+    """Return an integrand and its gradient by captured values.
+
+    Only the first call of an integral is checked.
+    """
+    if not place or (place[0], place[1], place[2]) != (function, id(active), type(x)):
+        run = function.slopes.specialize(active, others, seed, x)
+        place[:] = function, id(active), type(x), active, run
+    return place[4](active, others, seed, x)
+
+
+def sizes_of(leaves):
+    """Return the absolute values of numbers and arrays in one row, 1 for zeros."""
+    sizes = np.concatenate([np.abs(np.ravel(leaf)) for leaf in leaves])
+    return np.where(sizes > 0, sizes, 1.0)
+
+
+def at_end(function, x, *more):
+    """Return an integrand at a limit, zero at infinity."""
+    return 0.0 if np.isinf(x) else function(x, *more)
+
+
+def without_tails(y, slopes):
+    """Return slopes, zero where the integrand is zero and they are not finite: in far tails."""
+    if y == 0:
+        return np.where(np.isfinite(slopes), slopes, 0.0)
+    return slopes
+
+
+def limit_at(limit, *outer):
+    """Return a limit of an inner integral, a number or a function of the outer variables."""
+    return limit(*outer) if callable(limit) else limit
+
+
+def inner_of_dblquad(func, gfun, hfun, options, x, *args):
+    """Return the inner integral of a double integral."""
+    integrate = sys.modules["scipy.integrate"]
+    return integrate.quad(func, limit_at(gfun, x), limit_at(hfun, x), args=(x, *args), **options)[0]
+
+
+def inner_of_tplquad(func, gfun, hfun, qfun, rfun, options, x, *args):
+    """Return the two inner integrals of a triple integral."""
+    integrate = sys.modules["scipy.integrate"]
+    return integrate.dblquad(
+        func,
+        limit_at(gfun, x),
+        limit_at(hfun, x),
+        lambda y: limit_at(qfun, x, y),
+        lambda y: limit_at(rfun, x, y),
+        args=(x, *args),
+        **options,
+    )[0]
+
+
+def inner_of_nquad(func, ranges, opts, x, *args):
+    """Return all integrals but the outermost."""
+    return sys.modules["scipy.integrate"].nquad(func, ranges, (x, *args), opts)[0]
+
+
+def range_at(limits, *args):
+    """Return the limits of an integral of `nquad`."""
+    return limits(*args) if callable(limits) else limits
+
+
+def fixed_quad(func, a, b, args=(), n=5):
+    """Return the Gaussian quadrature of SciPy, whose nodes are those of its derivative."""
+    if np.isinf(a) or np.isinf(b):
+        raise ValueError("Gaussian quadrature is only available for finite limits.")
+    x, w = sys.modules["scipy.special"].roots_legendre(n)
+    y = (b - a) * (x + 1) / 2.0 + a
+    return (b - a) / 2.0 * np.sum(w * func(y, *args), axis=-1), None
