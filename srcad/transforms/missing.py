@@ -32,7 +32,11 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.traits import is_checkpoint, is_store
+from srcad.ir.traits import (
+    is_checkpoint,
+    is_indexed,
+    is_store,
+)
 from srcad.rules.registry import row_of
 from srcad.rules.row import Rule
 from srcad.startup.records import replace
@@ -374,7 +378,7 @@ def _back_to_mask(sweep: Sweep, value: Value) -> list[Value] | None:
     """
     origins = sweep.crossings.origins.get(value, [])
     call = sweep.made.get(value)
-    entries = [*origins, *(call.args[:1] if call and call.target is operator.getitem else ())]
+    entries = [*origins, *(call.args[:1] if call and is_indexed(call.target) else ())]
     collected = sweep.collected
     if any(_is_mask(argument_type(arg)) and arg not in collected for arg in entries):
         return None
@@ -392,7 +396,7 @@ def _keeps_places(sweep: Sweep, call: Call, value: Value) -> bool:
         return True
     if row_of(call.target).entries == "evaluated" and _argument(call, "x") is value:
         return not is_scalar(value.type)
-    if call.target is operator.getitem and call.args[0] is not value:
+    if is_indexed(call.target) and call.args[0] is not value:
         return False
     rule = rule_of(call.target)
     if rule is None or rule.kind == "nondifferentiable":

@@ -71,7 +71,7 @@ from srcad.ir.core import (
     While,
 )
 from srcad.ir.text import target_name
-from srcad.ir.traits import is_known_part
+from srcad.ir.traits import is_part
 from srcad.rules.registry import (
     row_of,
     row_of_operator,
@@ -1495,9 +1495,7 @@ def _sources(op: Any) -> Iterator[tuple[Value, Sequence[Any]]]:
             yield param, (op.inits[k], op.body.results[k + 1])
         if isinstance(op, For):
             yield from zip(op.items, ((seq,) for seq in op.seqs), strict=True)
-    elif isinstance(op, Call) and (
-        is_known_part(op.target) or op.target in (primitives.identity, operator.getitem)
-    ):
+    elif isinstance(op, Call) and (is_part(op.target) or op.target is primitives.identity):
         yield op.result, op.args[:1]
 
 

@@ -34,6 +34,7 @@ from srcad.ir.traits import (
     is_attribute,
     is_builder,
     is_in_c_order,
+    is_indexed,
     is_inert,
     is_part,
     is_same,
@@ -94,7 +95,7 @@ def _note_use(state: Machine, target: Any, args: tuple[Arg, ...], op: Op) -> Non
         state.inactive.handed.update(v for v in op.operands if has_storage(v))
         if op.result.type == OPAQUE and not is_in_place(target):
             state.inactive.unknown.add(op.result)
-    elif target is operator.getitem and not may_be_array(args[0]):
+    elif is_indexed(target) and not may_be_array(args[0]):
         if not (isinstance(args[1], Const) and isinstance(args[1].value, str)):
             state.inactive.items.add(op.results[0])  # it may be a number that is read again
     elif not is_attribute(target):
@@ -170,7 +171,7 @@ def _note_view(
         if view is not True:
             return view is False
         step: Step | None = Step(target, args[1:])
-    elif target is operator.getitem:
+    elif is_indexed(target):
         if reads_a_copy(args[1]):
             return True
         step = Step(target, (args[1],)) if _is_surely_view(args[1], result) else None

@@ -50,6 +50,7 @@ from srcad.ir.library_operations import (
     is_ufunc_of_library,
 )
 from srcad.ir.operations import operation_of
+from srcad.ir.traits import is_indexed
 from srcad.rules import gaps, registry
 from srcad.startup.identifiers import module_of
 from srcad.startup.records import dataclass, field
@@ -115,7 +116,7 @@ def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], .
         values = [a.type for a in given if isinstance(a, Value)]
         floats = any(isinstance(t, Numeric) and t.kind not in "iu" for t in values)
         return floats or any(map(_is_any_integer, given))
-    if target is not operator.getitem and any(map(_is_any_span, given)):
+    if not is_indexed(target) and any(map(_is_any_span, given)):
         return True
     if target is np.where and len(args) == 1:
         return True
