@@ -33,6 +33,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.rules.registry import row_of
+from srcad.runtime import converted_like
 from srcad.startup.records import dataclass, replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one
@@ -277,8 +278,10 @@ _STEPS: dict[Any, tuple[Callable[..., Moved | None], int]] = {
     **dict.fromkeys((operator.neg, np.negative), (_negative, 1)),
     **dict.fromkeys((np.exp, math.exp), (_exp, 1)),
     **dict.fromkeys((np.log, math.log), (_log, 1)),
-    **dict.fromkeys((float, np.copy, np.astype), (_same, 1)),
+    **dict.fromkeys(
+        (float, np.float64, np.float32, np.copy, np.astype, converted_like), (_same, 1)
+    ),
     **dict.fromkeys((np.max, np.amax, np.min, np.amin, np.nanmax, np.nanmin), (_extreme, 1)),
-    np.sum: (_sum, 1),
+    **dict.fromkeys((np.sum, np.mean), (_sum, 1)),
     operator.getitem: (_indexed, 1),
 }
