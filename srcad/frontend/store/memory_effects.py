@@ -17,9 +17,8 @@ from srcad.frontend.store.origins import may_be_array, origin
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value, values_in
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import (
-    OPERATORS,
     has_storage,
-    is_one_of,
+    is_operator,
     keeps_an_axis,
     makes_new_array,
     makes_new_arrays,
@@ -63,14 +62,14 @@ def note(
     first = args[0] if args else None
     if may_be_array(first) and _note_view(state, target, args, kwargs, result):
         return
-    if is_one_of(target, OPERATORS) and any(map(_is_users_object, args)):
+    if is_operator(target) and any(map(_is_users_object, args)):
         state.inactive.unknown.add(result)
         return
     drawn = calls_operand(target) and may_be_array(result)  # the only such results of a known type
     if drawn or makes_new_array(target, result.type, args, kwargs) or is_inert(target):
         _note_new(state, target, args, kwargs, result)
         return
-    if isinstance(result.type, Opaque) and is_one_of(target, OPERATORS):
+    if isinstance(result.type, Opaque) and is_operator(target):
         return
     if isinstance(result.type, TupleOf) and makes_new_arrays(target, kwargs):
         return
