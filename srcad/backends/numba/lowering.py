@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from srcad.backends.interface import NotCovered
-from srcad.backends.numba import layouts, linear
+from srcad.backends.numba import layouts, linear  # noqa: F401 - linear registers lowerings
 from srcad.backends.numba.builder import Builder, converted, covered_dtype, zero_of
 from srcad.backends.numba.calls import raised, simple, table
 from srcad.backends.numba.elementwise import lowering_by_row
@@ -81,7 +81,7 @@ from srcad.types.numeric import Numeric, array_type
 from srcad.types.sizes import Extent, at_least, constant_extent, fresh_extent, settled
 from srcad.types.structures import OPAQUE, Fixed, ListOf, TupleOf, Type
 
-_TABLE = {**table(), **layouts.table(), **linear.table()}
+_TABLE = {**table(), **layouts.table()}
 
 
 def _lowering_of(target: Any) -> Callable[[Any, Call], Rep] | None:
