@@ -7,7 +7,6 @@ with the activity of each part; for a list the activity of its items, joined.  `
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -40,7 +39,13 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
-from srcad.ir.traits import built_parts, is_known_part, is_structure, keeps_structure
+from srcad.ir.traits import (
+    built_parts,
+    is_indexed,
+    is_known_part,
+    is_structure,
+    keeps_structure,
+)
 from srcad.startup.records import dataclass, field
 from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
@@ -289,7 +294,7 @@ def _varied_result(op: Call, facts: Facts) -> Activity:
         return False
     if is_known_part(target):
         return False if _is_dtype(op) else _varied_item(op, facts.of(args[0]))
-    if target is operator.getitem and isinstance(argument_type(args[0]), TupleOf | ListOf):
+    if is_indexed(target) and isinstance(argument_type(args[0]), TupleOf | ListOf):
         return _varied_item(op, facts.of(args[0]))
     if is_structure(target):
         return activity_of_parts(tuple(map(facts.of, built_parts(op))))
@@ -351,7 +356,7 @@ def _use_block(block: Block, facts: Facts) -> None:
 
 
 def _follow_versions(op: Call, facts: Facts) -> None:
-    if keeps_structure(op.target) or op.target is operator.getitem:
+    if keeps_structure(op.target) or is_indexed(op.target):
         for arg in op.args:
             if isinstance(argument_type(arg), ListOf):
                 facts.follow(op.result, arg)
@@ -393,7 +398,7 @@ def _spread(type_: Type, tree: Activity) -> Activity:
 def _use_call(op: Call, tree: Activity, facts: Facts) -> None:
     target, args = op.target, op.args
     if is_known_part(target) or (
-        target is operator.getitem and isinstance(argument_type(args[0]), TupleOf | ListOf)
+        is_indexed(target) and isinstance(argument_type(args[0]), TupleOf | ListOf)
     ):
         facts.use(args[0], _used_container(op, tree))
     elif is_structure(target):

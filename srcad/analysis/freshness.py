@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterable
 
@@ -30,7 +29,14 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.memory import has_storage, is_one_of, makes_fresh, values_kept_outside
-from srcad.ir.traits import built_parts, is_builder, is_read_only, is_store, puts_in
+from srcad.ir.traits import (
+    built_parts,
+    is_builder,
+    is_indexed,
+    is_read_only,
+    is_store,
+    puts_in,
+)
 from srcad.runtime import copy_in_order_of, deep_copy
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.structures import ListOf, TupleOf
@@ -85,7 +91,7 @@ def fresh_results(function: Function, own: Iterable[int], *, writable: bool = Tr
 def _slices(function: Function) -> dict[Value, tuple[Arg, Display]]:
     """Return the arrays and slices of ``x[a:b]`` along the first axis, by their results."""
     calls = (op for op in function.block.ops if isinstance(op, Call))
-    found = ((op.result, op.args) for op in calls if op.target is operator.getitem)
+    found = ((op.result, op.args) for op in calls if is_indexed(op.target))
     return {
         result: (args[0], args[1])
         for result, args in found

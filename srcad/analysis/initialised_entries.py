@@ -9,7 +9,6 @@ entries before `i` are initialised at the start of an iteration, if ``work[0]`` 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -34,7 +33,13 @@ from srcad.ir.core import (
 )
 from srcad.ir.disjoint import Integers, index_parts, nothing_known
 from srcad.ir.memory import has_storage, reads_a_copy
-from srcad.ir.traits import depends_on_shape_only, is_same, may_alias_operand, sets_places
+from srcad.ir.traits import (
+    depends_on_shape_only,
+    is_indexed,
+    is_same,
+    may_alias_operand,
+    sets_places,
+)
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, resolved, same
@@ -174,7 +179,7 @@ class _Reading:
             if place is not None:
                 places = _to_the_end(op.result, _joined(places | {place}))
             self.note(op.result, places)
-        elif op.target is operator.getitem:
+        elif is_indexed(op.target):
             self._read(op, places)
         elif _is_view(op.target) and has_storage(op.result):
             self.note(op.result, _NOTHING)  # a view: that it is taken reads nothing

@@ -6,7 +6,6 @@ lay out their results as their operands are.  What is not known to be in order i
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
@@ -29,7 +28,14 @@ from srcad.ir.core import (
 )
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import index_parts, makes_fresh, names_other_order
-from srcad.ir.traits import is_in_c_order, is_part, is_store, operands_in_loop_order, order_of
+from srcad.ir.traits import (
+    is_in_c_order,
+    is_indexed,
+    is_part,
+    is_store,
+    operands_in_loop_order,
+    order_of,
+)
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import same
 
@@ -176,7 +182,7 @@ class MemoryOrder:
         elif is_store(target, "array"):
             place = self._of(call.args[0])
             found = _Order(axes=place.axes or place.given, gapless=place.is_fine)
-        elif target is operator.getitem:
+        elif is_indexed(target):
             return self._of_part(call)
         elif order == "turned":
             found = _UNKNOWN._replace(given=self._of(call.args[0]).given)

@@ -7,7 +7,6 @@ count as its results.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Sequence
 from functools import partial
 
@@ -22,7 +21,10 @@ from srcad.ir import primitives
 from srcad.ir.core import Arg, Block, Call, Const, Function, Routine, Value, values_in, walk
 from srcad.ir.memory import has_storage
 from srcad.ir.operations import operation_of
-from srcad.ir.traits import is_known_part
+from srcad.ir.traits import (
+    is_indexed,
+    is_known_part,
+)
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, TupleOf, Type, is_text
 
@@ -60,7 +62,7 @@ def are_results_stopped(inactive: Inactive, refused: SrcadError) -> bool:
     for op in calls:
         if op.target is primitives.stop or pending.isdisjoint(op.operands):
             continue
-        if not (is_known_part(op.target) or op.target is operator.getitem):
+        if not (is_known_part(op.target) or is_indexed(op.target)):
             return False
         pending.add(op.result)
     return bool(inactive.refusals)

@@ -9,7 +9,6 @@ copies the array that it updates.
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -49,6 +48,7 @@ from srcad.ir.memory import (
 from srcad.ir.operations import Classes, NewVersion, memory_effect
 from srcad.ir.traits import (
     depends_on_shape_only,
+    is_indexed,
     is_known_part,
     is_store,
     law_of,
@@ -512,7 +512,7 @@ def is_reversed(op: Call) -> bool:
         return False
     if op.target is np.flip:
         return True
-    return op.target is operator.getitem and all(map(_is_all, index_parts(op.args[1])))
+    return is_indexed(op.target) and all(map(_is_all, index_parts(op.args[1])))
 
 
 def _is_all(part: Arg) -> bool:

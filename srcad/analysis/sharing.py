@@ -8,7 +8,6 @@ of its operands.  So the classes may be too large, never too small.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -46,7 +45,15 @@ from srcad.ir.memory import (
     reads_a_copy,
 )
 from srcad.ir.operations import Gathers, memory_effect
-from srcad.ir.traits import built_parts, is_builder, is_part, is_read_only, is_store, puts_in
+from srcad.ir.traits import (
+    built_parts,
+    is_builder,
+    is_indexed,
+    is_part,
+    is_read_only,
+    is_store,
+    puts_in,
+)
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf
@@ -373,7 +380,7 @@ def _item_of_call(op: Call, found: Sharing) -> bool:
 
 def _part_of(op: Call, found: Sharing) -> None:
     """Relate an item of a container, or one of several results."""
-    is_copy = op.target is operator.getitem and _copies(op)
+    is_copy = is_indexed(op.target) and _copies(op)
     if not is_copy and not _item_of_call(op, found):
         _item(op.result, op.args[0], found)
 

@@ -10,12 +10,8 @@ by ``exp(count * d)``; both may have ``d`` in a unit of their own, as in ``(x - 
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-
-import numpy as np
 
 from srcad.analysis.arguments import differentiable_arguments, rule_of
 from srcad.ir.argument_types import argument_type
@@ -32,7 +28,9 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
+from srcad.ir.traits import is_indexed
 from srcad.rules.registry import row_of
+from srcad.rules.row import Law
 from srcad.startup.records import dataclass, replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one
@@ -56,6 +54,7 @@ class Moved:
 
 
 Moves = Mapping[Value, Moved]
+Step = Callable[..., Moved | None]
 
 
 class _UnknownError(Exception):
@@ -119,11 +118,14 @@ def _after(op: Op, moves: Moves) -> Moved | None:
     return moved if moved is not None and moved.count else None
 
 
-def _step_of(target: Any) -> tuple[Callable[..., Moved | None] | None, int]:
-    try:
-        return _STEPS.get(target, (None, 0))
-    except TypeError:
-        return None, 0
+def _step_of(target: Any) -> tuple[Step | None, int]:
+    """Return what tells how results of a function move, and its number of operands that may."""
+    if is_indexed(target):
+        return _indexed, 1
+    row = row_of(target)
+    is_other = row.law == "copy" and row.entries != "moved"  # of a list
+    is_other = is_other or (row.law in ("largest", "smallest") and not _is_extreme(target))
+    return (None, 0) if is_other else _STEPS.get(row.law, (None, 0))
 
 
 def _move_of(arg: Arg, moves: Moves) -> Moved | None:
@@ -269,16 +271,18 @@ def _is_extreme(target: Any) -> bool:
 
 
 _WHOLE = Display("slice", (Const(None), Const(None), Const(None)))
-_STEPS: dict[Any, tuple[Callable[..., Moved | None], int]] = {
-    **dict.fromkeys((operator.add, np.add), (_add, 2)),
-    **dict.fromkeys((operator.sub, np.subtract), (_subtract, 2)),
-    **dict.fromkeys((operator.mul, np.multiply), (_multiply, 2)),
-    **dict.fromkeys((operator.truediv, np.divide), (_divide, 2)),
-    **dict.fromkeys((operator.neg, np.negative), (_negative, 1)),
-    **dict.fromkeys((np.exp, math.exp), (_exp, 1)),
-    **dict.fromkeys((np.log, math.log), (_log, 1)),
-    **dict.fromkeys((float, np.copy, np.astype), (_same, 1)),
-    **dict.fromkeys((np.max, np.amax, np.min, np.amin, np.nanmax, np.nanmin), (_extreme, 1)),
-    np.sum: (_sum, 1),
-    operator.getitem: (_indexed, 1),
+# By the law of a function: the step, and the number of operands that may move.
+_STEPS: dict[Law, tuple[Step, int]] = {
+    "sum": (_add, 2),
+    "difference": (_subtract, 2),
+    "product": (_multiply, 2),
+    "quotient": (_divide, 2),
+    "negative": (_negative, 1),
+    "exponential": (_exp, 1),
+    "logarithm": (_log, 1),
+    "cast": (_same, 1),
+    "copy": (_same, 1),
+    "total": (_sum, 1),
+    "largest": (_extreme, 1),
+    "smallest": (_extreme, 1),
 }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
 import math
-import operator
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -25,19 +23,15 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.rules.registry import effect_of, lookup, memory_of
+from srcad.rules.registry import effect_of, lookup, memory_of, row_of
 from srcad.startup import identifiers
 from srcad.types.numeric import Numeric
 from srcad.types.structures import TEXT, Fixed, TupleOf, Type
 
-OPERATORS = frozenset(
-    {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
-     operator.pow, operator.neg, operator.pos, operator.invert, operator.abs, operator.matmul,
-     operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt,
-     operator.le, operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len,
-     builtins.float, builtins.int, builtins.bool, builtins.round, builtins.range,
-     runtime.converted_like, runtime.copy_in_order_of, runtime.last_writes,
-     runtime.rounded_as_in_place, runtime.as_kept_in}
+# Conversions, and helpers, of which the result is new if it is an array.
+_CONVERSIONS = frozenset(
+    {len, float, int, bool, round, range, runtime.converted_like, runtime.copy_in_order_of,
+     runtime.last_writes, runtime.rounded_as_in_place, runtime.as_kept_in}
 )  # fmt: skip
 _LIBRARIES = ("numpy", "scipy")  # whose memory effects the table of rules tells
 # Helpers whose result is new memory, also of a list or of what may be a number.
@@ -76,13 +70,21 @@ def makes_new_array(
         return "out" not in names
     if isinstance(target, Routine):
         return False
-    if is_one_of(target, OPERATORS):
+    if is_operator(target):
         return True
     module = module_of(target)
     if module in ("math", "cmath"):
         return True
     is_told = module.startswith(_LIBRARIES) or module.endswith(".prelude.solvers")
     return is_told and _is_fresh(target, args, kwargs)
+
+
+def is_operator(target: Any) -> bool:
+    """Return True for Python's operators on numbers and arrays, and for conversions to numbers."""
+    if is_one_of(target, _CONVERSIONS):
+        return True
+    is_pythons = module_of(target) in ("_operator", "builtins")
+    return is_pythons and row_of(target).entries in ("each", "contracted")
 
 
 def makes_fresh(op: Call) -> bool:

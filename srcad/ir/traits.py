@@ -89,6 +89,12 @@ def is_attribute(target: Any) -> bool:
     return isinstance(memory, PartOf) and memory.at == "name"
 
 
+def is_indexed(target: Any) -> bool:
+    """Return True if the result is read out of the first operand at an index, as ``a[b]``."""
+    memory = memory_effect(target)
+    return isinstance(memory, PartOf) and memory.at == "index"
+
+
 def is_part(target: Any) -> bool:
     """Return True if the result is read out of the first operand."""
     return isinstance(memory_effect(target), PartOf)

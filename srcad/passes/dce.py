@@ -10,7 +10,6 @@ running it can be noticed: by an effect, or by an exception that the original ca
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -30,6 +29,7 @@ from srcad.ir.core import (
     While,
     values_in,
 )
+from srcad.ir.traits import is_indexed
 from srcad.passes.purity import is_mergeable, is_noticeable
 from srcad.startup.records import dataclass, field, replace
 
@@ -146,7 +146,7 @@ class _Needs:
 
     def _is_inside(self, op: Call, frame: _Frame | None) -> bool:
         """Return True if a call reads at an index of a loop that never leaves the array."""
-        if op.target is not operator.getitem:
+        if not is_indexed(op.target):
             return False
         loops = []
         while frame is not None:

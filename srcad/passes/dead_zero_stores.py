@@ -7,7 +7,6 @@ are dead: the cotangent need not change at all, and what is read of it need not 
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 
 from srcad.ir.core import (
@@ -25,7 +24,10 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.substitute import substituted_block
-from srcad.ir.traits import sets_places
+from srcad.ir.traits import (
+    is_indexed,
+    sets_places,
+)
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 
@@ -92,7 +94,7 @@ def _dead_zeros(op: For, k: int, reads: Counter[Value]) -> Call | None:
     same = [
         one for one in walk(op.body) if isinstance(one, Call) and one.args[:2] == (param, place)
     ]
-    known = sum(one is store or one.target is operator.getitem for one in same)
+    known = sum(one is store or is_indexed(one.target) for one in same)
     return store if known == reads[param] else None
 
 

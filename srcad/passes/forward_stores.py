@@ -31,7 +31,12 @@ from srcad.ir.disjoint import Integers, is_entry, nothing_known
 from srcad.ir.inference.builder import Builder, atom_type, result_type
 from srcad.ir.memory import has_storage, makes_fresh
 from srcad.ir.substitute import substituted, substituted_atom, substituted_op
-from srcad.ir.traits import adds_at_places, law_of_operator, sets_places
+from srcad.ir.traits import (
+    adds_at_places,
+    is_indexed,
+    law_of_operator,
+    sets_places,
+)
 from srcad.passes.dce import dce
 from srcad.passes.simplify import simplify
 from srcad.startup.records import dataclass, field, replace
@@ -147,7 +152,7 @@ class _Entries:
 
     def _note_read(self, op: Call) -> None:
         entry = entry_of(op)
-        reads = op.target is operator.getitem or op.result in self.read_again
+        reads = is_indexed(op.target) or op.result in self.read_again
         if entry is not None and reads and not sets_places(op.target):
             store = self.made.get(entry[0])
             if store is not None and _is_same_entry(store, op):
@@ -160,7 +165,7 @@ class _Entries:
             entry = entry_of(op) if isinstance(op, Call) else None
             if entry is None or not isinstance(op, Call):
                 self.out.append(op)
-            elif op.target is operator.getitem:
+            elif is_indexed(op.target):
                 self._read(op, *entry)
             else:
                 self._write(op, *entry)
@@ -220,7 +225,7 @@ class _Entries:
 
 def entry_of(op: Call) -> tuple[Value, Arg] | None:
     """Return the array of floats and the one place in it that a call reads, or writes to."""
-    if op.target is not operator.getitem and not _is_store(op):
+    if not is_indexed(op.target) and not _is_store(op):
         return None
     array, place = op.args[:2]
     type_ = array.type if isinstance(array, Value) else None
@@ -237,7 +242,7 @@ def _is_store(op: Op) -> TypeGuard[Call]:
 
 def _reads(op: Op, array: Value) -> TypeGuard[Call]:
     """Return True if an op reads a part of an array, and asks nothing else of it."""
-    if not isinstance(op, Call) or op.target is not operator.getitem:
+    if not isinstance(op, Call) or not is_indexed(op.target):
         return False
     return op.args[0] is array and op.operands.count(array) == 1
 

@@ -7,7 +7,6 @@ it.  A sign goes next to the store that adds it: ``x_bar[i] -= g`` takes it for 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 
 from srcad.ir.core import Block, Call, Function, If, Op, Try, Value, free_values, values_in
@@ -15,6 +14,7 @@ from srcad.ir.definitions import calls_by_result, uses_of
 from srcad.ir.memory import has_storage, makes_fresh
 from srcad.ir.traits import (
     adds_at_places,
+    is_indexed,
     is_store,
     law_of_operator,
 )
@@ -77,7 +77,7 @@ def _sign(op: Op, made: dict[Value, Call], reads: dict[Value, int]) -> Call | No
         return None
     g = sign.args[0]
     maker = made.get(g) if isinstance(g, Value) else None
-    if maker is None or maker.target is operator.getitem or not makes_fresh(maker):
+    if maker is None or is_indexed(maker.target) or not makes_fresh(maker):
         return None
     return sign if reads[sign.result] == reads[maker.result] == 1 else None
 

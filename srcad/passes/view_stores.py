@@ -31,7 +31,10 @@ from srcad.ir.core import (
 from srcad.ir.definitions import calls_by_result
 from srcad.ir.inference.builder import result_type
 from srcad.ir.memory import index_parts, reads_a_view
-from srcad.ir.traits import law_of
+from srcad.ir.traits import (
+    is_indexed,
+    law_of,
+)
 from srcad.passes.shapes import same_kind, same_shape
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
@@ -238,12 +241,12 @@ class _Joining:
 
     def _read_at(self, base: Call) -> tuple[Arg | None, tuple[Arg, ...]]:
         """Return the array of which a call reads a part, and the index; ``y[1][2:]`` is one."""
-        if base.target is not operator.getitem:
+        if not is_indexed(base.target):
             return None, ()
         array, index = base.args[0], index_parts(base.args[1])
         while isinstance(array, Value):
             row = self.made.get(array)
-            if row is None or row.target is not operator.getitem or not _are_numbers(row.args[1]):
+            if row is None or not is_indexed(row.target) or not _are_numbers(row.args[1]):
                 break
             array, index = row.args[0], (*index_parts(row.args[1]), *index)
         return array, index
@@ -256,9 +259,9 @@ class _Joining:
         while last is not None and not self.reads[last.result]:
             self.unread.add(last.result)
             self.reads.subtract(last.operands)
-            first = last.args[0] if last.target is operator.getitem else None
+            first = last.args[0] if is_indexed(last.target) else None
             last = self.made.get(first) if isinstance(first, Value) else None
-            last = last if last is not None and last.target is operator.getitem else None
+            last = last if last is not None and is_indexed(last.target) else None
 
 
 def _are_numbers(index: Arg) -> bool:

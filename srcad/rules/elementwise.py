@@ -75,6 +75,7 @@ def reciprocal(x, *, y):
 # ------------------------------------------------------------------------ exponentials, logarithms
 @derivative(
     np.exp,
+    law="exponential",
     range="positive",
     fails="overflow",
     nan="stays",
@@ -96,7 +97,15 @@ def expm1(x):
     return np.exp(x)
 
 
-@derivative(np.log, fails="argument", nan="stays", safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
+@derivative(
+    np.log,
+    law="logarithm",
+    fails="argument",
+    nan="stays",
+    safe=1.0,
+    samples=(0.2, 3),
+    kinks={0: math.inf},
+)
 def log(x):
     return 1 / x
 

@@ -46,6 +46,7 @@ def scaled(weights, a):
 # ------------------------------------------------------------------------ systems
 @adjoint(
     np.linalg.solve,
+    order="stacks",
     samples=lambda f, w, array, square: [
         f(square(3), w), f(square(3), array(3, 2)), f(array(2, 3, 3) + 3 * np.eye(3), w),
         f(square(3), array(2, 3, 2)), f(array(2, 3, 3) + 3 * np.eye(3), array(3, 2))],
@@ -68,6 +69,7 @@ def solve(y_bar, y, a, b):
 
 @adjoint(
     np.linalg.inv,
+    order="stacks",
     samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3) + 3 * np.eye(3))],
 )
 def inv(y_bar, y, a):

@@ -31,7 +31,7 @@ Entries = Literal[
 # entries of an array whose shape alone is asked for.
 Law = Literal[
     "", "sum", "difference", "product", "quotient", "floor", "remainder", "power", "negative",
-    "positive", "largest", "smallest", "total", "cast", "copy", "zeros",
+    "positive", "exponential", "logarithm", "largest", "smallest", "total", "cast", "copy", "zeros",
 ]  # fmt: skip
 # The question about each entry of which the result, an array of flags, is the answer: "nan" if it
 # tells apart nan, or infinities, from other numbers, "connective" if only the truth of the operands

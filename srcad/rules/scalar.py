@@ -24,6 +24,7 @@ def cbrt(x, *, y):
 
 @derivative(
     math.log,
+    law="logarithm",
     fails="argument",
     active=("x", "base"),
     safe=2.0,

@@ -26,9 +26,21 @@ from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf
 
 Batch = Callable[[BatchedScope, Call], "Atom | None"]
+BATCHES: dict[Any, Batch] = {}  # what `batches` has registered
+
+
+def batches(*targets: Any) -> Callable[[Batch], Batch]:
+    """Register what makes a call of some callees with the axis of directions, or returns None."""
+
+    def register(batch: Batch) -> Batch:
+        BATCHES.update(dict.fromkeys(targets, batch))
+        return batch
+
+    return register
 
 
 # ------------------------------------------------------------------------------- structures
+@batches(*every(is_known_part))
 def _part(scope: BatchedScope, op: Call) -> Atom | None:
     type_ = argument_type(op.args[0])
     if isinstance(type_, Numeric):  # an array that stands for a list or tuple
@@ -38,11 +50,20 @@ def _part(scope: BatchedScope, op: Call) -> Atom | None:
     return scope.builder.call(op.target, *map(scope.of, op.args), type=wide)
 
 
+@batches(*every(is_same))
 def _same(scope: BatchedScope, op: Call) -> Atom | None:
     wide = scope.wide(op.result.type, scope.tree(op.result))
     return scope.builder.call(op.target, *map(scope.of, op.args), type=wide)
 
 
+@batches(
+    primitives.build_list,
+    primitives.append,
+    primitives.extended,
+    primitives.inserted,
+    primitives.without,
+    primitives.replaced,
+)
 def _list(scope: BatchedScope, op: Call) -> Atom | None:
     """Return a list with the axis in the same parts of all items."""
     tree = scope.tree(op.result)
@@ -58,6 +79,7 @@ def _holds(op: Call, k: int) -> bool:
 
 
 # ------------------------------------------------------------------------------- reads, stores
+@batches(operator.getitem)
 def _getitem(scope: BatchedScope, op: Call) -> Atom | None:
     container, index = op.args
     type_ = argument_type(container)
@@ -76,6 +98,7 @@ def _getitem(scope: BatchedScope, op: Call) -> Atom | None:
     return scope.call(operator.getitem, scope.of(container), wide_index)
 
 
+@batches(*every(sets_places), *every(sums_at_places))
 def _store(scope: BatchedScope, op: Call) -> Atom | None:
     """``y[i] = v`` or ``y[i] += v`` in every direction."""
     array, index, value = op.args
@@ -137,6 +160,7 @@ def _index_kind(item: Arg) -> str | None:
 
 
 # ------------------------------------------------------------------------------- cotangents
+@batches(np.zeros_like, np.ones_like, np.empty_like, runtime.zero_cotangent)
 def _likeness(scope: BatchedScope, op: Call) -> Atom | None:
     """``zeros_like``: of what has the axis it has the axis, too."""
     if op.kwargs or len(op.args) != 1 or not isinstance(argument_type(op.args[0]), Numeric):
@@ -145,6 +169,7 @@ def _likeness(scope: BatchedScope, op: Call) -> Atom | None:
     return scope.builder.call(op.target, scope.of(op.args[0]), type=wide)
 
 
+@batches(runtime.or_zeros)
 def _or_zeros(scope: BatchedScope, op: Call) -> Atom | None:
     """``or_zeros(x_bar, x)``: the zeros need the axis."""
     x_bar, x = op.args
@@ -153,6 +178,7 @@ def _or_zeros(scope: BatchedScope, op: Call) -> Atom | None:
     )
 
 
+@batches(runtime.add_cotangents)
 def _plus(scope: BatchedScope, op: Call) -> Atom | None:
     """``plus(a, b)`` of cotangents of one value."""
     tree = scope.tree(op.result)
@@ -160,6 +186,7 @@ def _plus(scope: BatchedScope, op: Call) -> Atom | None:
     return scope.builder.call(op.target, *args, type=scope.wide(op.result.type, tree))
 
 
+@batches(runtime.unbroadcast)
 def _unbroadcast(scope: BatchedScope, op: Call) -> Atom | None:
     """Return the sum over the axes along which `x` was broadcast, but not over the directions."""
     g, x = op.args
@@ -179,6 +206,7 @@ def _unbroadcast(scope: BatchedScope, op: Call) -> Atom | None:
     return scope.builder.call(op.target, found, shape, type=scope.wide(op.result.type))
 
 
+@batches(float, np.float64, np.float32, np.float16)
 def _number(scope: BatchedScope, op: Call) -> Atom | None:
     """``float(x_bar)``: an array of such numbers."""
     type_, wide = argument_type(op.args[0]), scope.wide(op.result.type)
@@ -189,6 +217,7 @@ def _number(scope: BatchedScope, op: Call) -> Atom | None:
     return scope.builder.call(np.astype, scope.of(op.args[0]), Const(wide.dtype), type=wide)
 
 
+@batches(runtime.converted_like)
 def _in_kind(scope: BatchedScope, op: Call) -> Atom | None:
     """``like(x_bar, x)``: the dtype of `x`, as far as that is known."""
     type_ = argument_type(op.args[1])
@@ -201,6 +230,7 @@ def _in_kind(scope: BatchedScope, op: Call) -> Atom | None:
 
 
 # ------------------------------------------------------------------------------- all operands
+@batches(np.array, np.asarray)
 def _array(scope: BatchedScope, op: Call) -> Atom | None:
     """``np.array`` of a list, the items of which have the axis; of anything else by a formula."""
     type_ = argument_type(op.args[0])
@@ -214,6 +244,7 @@ def _array(scope: BatchedScope, op: Call) -> Atom | None:
     return scope.call(np.transpose, scope.call(np.reshape, rows, width))
 
 
+@batches(np.einsum)
 def _einsum(scope: BatchedScope, op: Call) -> Atom | None:
     """Einstein sums: one letter more in what has the axis, and in the result."""
     subscripts, *operands = op.args
@@ -231,27 +262,3 @@ def _einsum(scope: BatchedScope, op: Call) -> Atom | None:
     ]
     args = (Const(f"{','.join(terms)}->{spare}{output}"), *map(scope.of, operands))
     return scope.builder.call(op.target, *args, kwargs=op.kwargs, type=scope.wide(op.result.type))
-
-
-BATCHES: dict[Any, Batch] = {
-    **dict.fromkeys(every(is_known_part), _part),
-    **dict.fromkeys(every(is_same), _same),
-    **dict.fromkeys(
-        (
-            primitives.build_list, primitives.append, primitives.extended, primitives.inserted,
-            primitives.without, primitives.replaced,
-        ),
-        _list,
-    ),
-    operator.getitem: _getitem,
-    **dict.fromkeys((*every(sets_places), *every(sums_at_places)), _store),
-    **dict.fromkeys((np.zeros_like, np.ones_like, np.empty_like), _likeness),
-    runtime.zero_cotangent: _likeness,
-    **dict.fromkeys((np.array, np.asarray), _array),
-    np.einsum: _einsum,
-    runtime.or_zeros: _or_zeros,
-    runtime.add_cotangents: _plus,
-    runtime.unbroadcast: _unbroadcast,
-    runtime.converted_like: _in_kind,
-    **dict.fromkeys((float, np.float64, np.float32, np.float16), _number),
-}  # fmt: skip

@@ -11,7 +11,6 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.arguments import arguments, differentiable_arguments, rule_of
 from srcad.errors import MissingRuleError, SrcadError, UnsupportedSyntaxError, UnsupportedTypeError
-from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
     Arg,
@@ -26,6 +25,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.inference.builder import atom_type
+from srcad.ir.traits import is_indexed, is_item
 from srcad.rules.gaps import VALUES
 from srcad.rules.linalg import OF_FIXED
 from srcad.rules.registry import qualified_name
@@ -73,7 +73,7 @@ def undo_call(scope: ReverseScope, op: Call) -> None:
     op = _with_fixed_weights(scope, without_magnitudes(scope.sweep.made, op))
     if isinstance(op.target, Routine):
         scope.sweep.undo_routine(scope, op, bars)
-    elif op.target is operator.getitem:
+    elif is_indexed(op.target):
         undo_getitem(scope, op, bars)
     elif op.target is runtime.zero_if_still:
         _undo_zero_if_still(scope, op, bars)
@@ -418,7 +418,7 @@ def _place_of_values(op: Call) -> int | None:
 
 def _reads_values(call: Call, of_values: dict[Value, int]) -> bool:
     """Return True if a call reads the values of a decomposition, or all of its results."""
-    if call.target in (primitives.item, operator.getitem) and len(call.args) == 2:
+    if (is_item(call.target) or is_indexed(call.target)) and len(call.args) == 2:
         holder, key = call.args
         if isinstance(holder, Value) and isinstance(holder.type, TupleOf):
             return holder in of_values and key == Const(of_values[holder])

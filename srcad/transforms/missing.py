@@ -4,7 +4,8 @@
 is exactly zero.  On its way back it meets partial derivatives that are nan there, because the data
 are: ``0 * nan`` must not come of it.  So it is with every mask that does not depend on what the
 derivative is taken by: it may tell where data are missing, wherever it was made.  A mask that does
-depend on it (``p > 0``) tells the branches of a function, and counts only where it asks for nan.
+depend on it (``p > 0``) counts where it asks for nan, or selects entries that are computed from an
+array of data, as in ``np.where(p * x < np.inf, p * x, 0.0)``: those may be nan or infinite, too.
 Only the calls that lead to such a selection pay for that.
 """
 
@@ -32,7 +33,11 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.traits import is_checkpoint, is_store
+from srcad.ir.traits import (
+    is_checkpoint,
+    is_indexed,
+    is_store,
+)
 from srcad.rules.registry import row_of
 from srcad.rules.row import Rule
 from srcad.startup.records import replace
@@ -374,7 +379,7 @@ def _back_to_mask(sweep: Sweep, value: Value) -> list[Value] | None:
     """
     origins = sweep.crossings.origins.get(value, [])
     call = sweep.made.get(value)
-    entries = [*origins, *(call.args[:1] if call and call.target is operator.getitem else ())]
+    entries = [*origins, *(call.args[:1] if call and is_indexed(call.target) else ())]
     collected = sweep.collected
     if any(_is_mask(argument_type(arg)) and arg not in collected for arg in entries):
         return None
@@ -392,7 +397,7 @@ def _keeps_places(sweep: Sweep, call: Call, value: Value) -> bool:
         return True
     if row_of(call.target).entries == "evaluated" and _argument(call, "x") is value:
         return not is_scalar(value.type)
-    if call.target is operator.getitem and call.args[0] is not value:
+    if is_indexed(call.target) and call.args[0] is not value:
         return False
     rule = rule_of(call.target)
     if rule is None or rule.kind == "nondifferentiable":
@@ -406,10 +411,10 @@ def _leaves_out(sweep: Sweep, call: Call, value: Value) -> bool:
     """Return True if a call passes over entries of a value that may be nan."""
     if row_of(call.target).nan == "left out":
         return True
-    if any(key == "where" and _may_hide_nan(sweep, arg) for key, arg in call.kwargs):
+    if any(key == "where" and _may_hide_nan(sweep, arg, value) for key, arg in call.kwargs):
         return True
     mask = _mask_of(call, value)
-    if mask is None or mask is value or not _may_hide_nan(sweep, mask):
+    if mask is None or mask is value or not _may_hide_nan(sweep, mask, value):
         return False
     return not _is_nan_in_both(sweep, call, value)
 
@@ -471,18 +476,47 @@ def _propagates_nan(call: Call) -> bool:
     return row_of(call.target).nan == "stays"
 
 
-def _may_hide_nan(sweep: Sweep, mask: Arg) -> bool:
-    """Return True if a mask may tell where something is nan.
+def _may_hide_nan(sweep: Sweep, mask: Arg, value: Value) -> bool:
+    """Return True if a mask may tell where a value is nan.
 
     Of an index, whether one of its parts may.
     """
-    if isinstance(mask, Display) and any(_may_hide_nan(sweep, item) for item in mask.items):
+    if isinstance(mask, Display) and any(_may_hide_nan(sweep, item, value) for item in mask.items):
         return True
     if tests_for_nan(sweep, mask):
         return True
     if not _is_mask(argument_type(mask)):
         return False
-    return not any(arrives(sweep, value, _back_to_derived) for value in values_in(mask))
+    is_derived = any(arrives(sweep, one, _back_to_derived) for one in values_in(mask))
+    return not is_derived or arrives(sweep, value, _back_to_data)
+
+
+def _back_to_data(sweep: Sweep, value: Value) -> list[Value] | None:
+    """Back along derived values to an array of numbers that is given, and not derived by."""
+    call = sweep.made.get(value)
+    if sweep.facts.varied.get(value, False) is False and not _is_part_or_made(call):
+        return None if _is_data(value) else []
+    if call is None:
+        return sweep.crossings.origins.get(value, [])
+    return None if any(map(_is_data, _constants(call))) else list(call.operands)
+
+
+def _is_part_or_made(call: Call | None) -> bool:
+    """Return True if a call makes an array of no numbers that are given, or reads a part of one."""
+    if call is None:
+        return False
+    row = row_of(call.target)
+    return is_indexed(call.target) or row.entries == "made" or row.law == "zeros"
+
+
+def _constants(call: Call) -> list[Arg]:
+    return [arg for arg in arguments(call).values() if isinstance(arg, Const)]
+
+
+def _is_data(arg: Atom) -> bool:
+    """Return True for an array with axes that may hold nan."""
+    type_ = argument_type(arg)
+    return isinstance(type_, Numeric) and type_.shape != () and type_.kind not in "biu"
 
 
 def _is_mask(type_: Type) -> bool:

@@ -6,7 +6,6 @@ something unchanged and cheap arithmetic on what is there are computed again; al
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,7 +13,12 @@ from typing import Any
 from srcad.ir.core import Atom, Call, Display, Op, Value, values_in
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.substitute import substituted_call
-from srcad.ir.traits import answers, costs_nothing, law_of_operator
+from srcad.ir.traits import (
+    answers,
+    costs_nothing,
+    is_indexed,
+    law_of_operator,
+)
 from srcad.rules.registry import row_of
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
@@ -134,7 +138,7 @@ class Plan:
 
     def _is_entry_of_version(self, value: Value, call: Call) -> bool:
         """Return True if a number is read from an array that would have to be saved whole."""
-        if call.target is not operator.getitem or not _is_number(value):
+        if not is_indexed(call.target) or not _is_number(value):
             return False
         array = call.args[0]
         return isinstance(array, Value) and array not in self.local and not self.around.has(array)
@@ -178,7 +182,7 @@ def is_cheap(call: Call) -> bool:
         hash(call.target)
     except TypeError:
         return False
-    if call.target is operator.getitem:
+    if is_indexed(call.target):
         return not _is_fancy(call)
     if costs_nothing(call.target) or row_of(call.target).cost == "nothing":
         return True

@@ -20,7 +20,10 @@ from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
 from srcad.ir.inference.builder import result_type
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import reads_a_copy
-from srcad.ir.traits import sets_places
+from srcad.ir.traits import (
+    is_indexed,
+    sets_places,
+)
 from srcad.rules.registry import row_of
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.sweep import Sweep
@@ -156,7 +159,7 @@ def _selected(call: Call, value: Value) -> Mask:
         return _of_choices(call, value, chosen, _argument(call, row.lists[-1]))
     if not isinstance(chosen, Value) or not _is_mask(chosen):
         return None
-    if call.target is operator.getitem:
+    if is_indexed(call.target):
         return _of_rows(value, chosen)
     if call.target is np.take or not _is_alike(value, chosen):
         return None  # `take` reads flags as the positions 0 and 1
@@ -222,7 +225,7 @@ def _moved_back(sweep: Sweep, call: Call, value: Value, after: Mask) -> Mask:
         return None
     if sets_places(call.target) and call.args[0] is value:
         return lambda scope: _without_places(scope, call, after)
-    if call.target is operator.getitem and after is not None:
+    if is_indexed(call.target) and after is not None:
         return lambda scope: _at_places(scope, call, value, _whole(scope, after, call.result))
     function, permutes = rule.function, rule.memory in ("view", "view or copy")
 

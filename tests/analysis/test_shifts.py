@@ -33,6 +33,26 @@ def in_a_loop(x):
     return total
 
 
+def of_means(x):
+    m = np.max(x, axis=1)
+    return np.sum(np.log(np.mean(np.exp(x - m[:, None]), axis=1)) + m)
+
+
+def of_a_cast_extreme(x):
+    m = np.float64(np.max(x))
+    return np.log(np.sum(np.exp(x - m))) + m
+
+
+def of_a_narrow_extreme(x):
+    m = np.float32(np.max(x))
+    return np.log(np.sum(np.exp(x - m))) + m
+
+
+def of_means_of_shifted(x):
+    m = np.max(x, axis=1, keepdims=True)
+    return np.sum(np.mean(x - m, axis=1) * np.exp(m[:, 0]))
+
+
 def of_columns(x):
     y = x[:, :3]  # square, so that the row of maxima fits the columns, too
     e = np.exp(y - y.max(axis=1))
@@ -82,9 +102,11 @@ def overwritten(x):
     return np.sum(e / np.sum(e, axis=1, keepdims=True) * W)
 
 
-CANCEL = [softmax, log_sum_exp, at_a_temperature, in_a_loop, of_columns]
+CANCEL = [softmax, log_sum_exp, at_a_temperature, in_a_loop, of_columns, of_means,
+          of_a_cast_extreme, of_a_narrow_extreme]  # fmt: skip
 DEPEND = [summed_over_all, summed_along_the_other_axis, of_rows_of_a_square, used_besides,
-          subtracted_twice, in_another_unit, squared, overwritten]  # fmt: skip
+          subtracted_twice, in_another_unit, squared, overwritten,
+          of_means_of_shifted]  # fmt: skip
 
 
 def differences(f, x, v):

@@ -182,9 +182,8 @@ ORDERED = sorted(
 # In C order for all samples, and not told: results of SciPy depend on its version, loops over
 # stacks are only tried with one axis, and options decide.
 STACKS = {
-    np.linalg.cholesky, np.linalg.eigvals, np.linalg.eigvalsh, np.linalg.inv, np.linalg.pinv,
-    np.linalg.solve, np.linalg.svd, np.linalg.qr, np.linalg.tensorinv, np.matvec, np.vecmat,
-    np.polyfit,
+    np.linalg.cholesky, np.linalg.eigvals, np.linalg.eigvalsh, np.linalg.pinv, np.linalg.svd,
+    np.linalg.qr, np.linalg.tensorinv, np.matvec, np.vecmat, np.polyfit,
 }  # fmt: skip
 BY_OPTIONS = {np.tile, np.resize, np.percentile, np.quantile, np.corrcoef, np.cov}
 # In C order for all samples where operands are: no sample varies the axis or the option.

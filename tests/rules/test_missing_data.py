@@ -316,6 +316,42 @@ QUESTIONS = {
 }  # fmt: skip
 
 
+def stored_by_comparison(w):
+    z = spoilt * w
+    z[z > 1e300] = 0.0
+    return np.sum(z * w)
+
+
+def put_by_comparison(w):
+    z = spoilt * w
+    np.putmask(z, z > 1e300, 0.0)
+    return np.sum(z * w)
+
+
+def product_compared(w):
+    z = np.array([[1.0, np.inf], [2.0, 3.0]]) @ np.array([w, w * w])
+    return np.sum(np.where(z < 1e300, z, 0.0))
+
+
+# Masks that ask for no nan themselves, and depend on what the derivative is taken by.
+COMPARED = {
+    "abs below inf": lambda w: np.sum(np.where(np.abs(spoilt * w) < np.inf, spoilt * w, 0)),
+    "below a bound": lambda w: np.sum(np.where(spoilt * w < 1e300, np.sin(spoilt * w), 0)),
+    "not inf": lambda w: np.sum(np.where(spoilt * w != np.inf, spoilt * w, 0.0)),
+    "equal": lambda w: np.sum(np.where(holes * w == holes * w, holes * w * w, 0.0)),
+    "close": lambda w: np.sum(np.where(np.isclose(spoilt * w, np.inf), 0.0, spoilt * w)),
+    "index": lambda w: np.sum((holes * w)[holes * w > 0] ** 2),
+    "greater": lambda w: np.sum(np.where(np.greater(holes * w, 0.0), holes * w, 0.0)),
+    "between": lambda w: (lambda z: np.sum(z[(z > -np.inf) & (z < np.inf)]))(spoilt * w),
+    "sum where": lambda w: np.sum(spoilt * w, where=spoilt * w < 1e300),
+    "mean where": lambda w: np.mean((holes * w) ** 2, where=holes * w > -1.0),
+    "compress": lambda w: np.sum(np.compress(holes * w > 0, holes * w)),
+    "select": lambda w: np.sum(np.select([spoilt * w > 1e300], [0.0], spoilt * w)),
+    "behind a reshape": lambda w: np.sum((spoilt * w).reshape(-1, 1)[spoilt * w < 1e300]),
+    **{f.__name__: f for f in (stored_by_comparison, put_by_comparison, product_compared)},
+}
+
+
 def differences(f, p, step=1e-4):
     return (8 * (f(p + step) - f(p - step)) - (f(p + 2 * step) - f(p - 2 * step))) / (12 * step)
 
@@ -365,6 +401,20 @@ def test_entries_found_by_a_question_for_nan_have_no_part_in_the_gradient(name):
     assert value == f(2.0)
     np.testing.assert_allclose(gradient, differences(f, 2.0), rtol=1e-6)
     np.testing.assert_allclose(srcad.jvp(f, (2.0,), (1.0,))[1], gradient, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "name", some(COMPARED, lambda _, name: name in ("below a bound", "index", "product_compared"))
+)
+def test_entries_of_data_left_out_by_a_comparison_have_no_part_in_the_gradient(name):
+    f = COMPARED[name]
+    value, gradient = srcad.value_and_grad(f)(2.0)
+
+    assert value == f(2.0)
+    np.testing.assert_allclose(gradient, differences(f, 2.0), rtol=1e-6)
+    np.testing.assert_allclose(srcad.jvp(f, (2.0,), (1.0,))[1], gradient, rtol=1e-12)
+    np.testing.assert_allclose(srcad.hessian(f)(2.0), differences(srcad.grad(f), 2.0), atol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -52,9 +52,23 @@ from srcad.types.sizes import Extent, at_least, constant_extent
 from srcad.types.structures import TupleOf
 
 Options = dict[str, Any]
+Lowering = Callable[[Any, Call], Rep]
+Table = dict[Any, Lowering]
+_LOWERINGS: Table = {}  # what `lowers` has registered
+
+
+def lowers(*targets: Any) -> Callable[[Lowering], Lowering]:
+    """Register the lowering of some callees."""
+
+    def register(lowering: Lowering) -> Lowering:
+        _LOWERINGS.update(dict.fromkeys(targets, lowering))
+        return lowering
+
+    return register
 
 
 # --------------------------------------------------------------------------- structures
+@lowers(primitives.shape, np.shape)
 def shape(low: Any, op: Call) -> Rep:
     """Lower ``x.shape``."""
     rep = low.rep(op.args[0])
@@ -65,6 +79,7 @@ def shape(low: Any, op: Call) -> Rep:
     return Parts(tuple(integer(d.size, d.extent) for d in rep.dims))
 
 
+@lowers(primitives.item, primitives.field)
 def item(low: Any, op: Call) -> Rep:
     """Return an item of a tuple or a shape."""
     rep, key = low.rep(op.args[0]), op.args[1]
@@ -78,11 +93,13 @@ def item(low: Any, op: Call) -> Rep:
     return found
 
 
+@lowers(primitives.build_tuple, primitives.build_list)
 def build_tuple(low: Any, op: Call) -> Rep:
     """Return a tuple, or a list, of known parts."""
     return Parts(tuple(low.rep(arg) for arg in op.args))
 
 
+@lowers(primitives.append)
 def append(low: Any, op: Call) -> Rep:
     """Return a list of known parts with one more."""
     rep = low.rep(op.args[0])
@@ -91,12 +108,14 @@ def append(low: Any, op: Call) -> Rep:
     return Parts((*rep.items, low.rep(op.args[1])))
 
 
+@lowers(primitives.build_dict, primitives.build_record)
 def build_dict(low: Any, op: Call) -> Rep:
     """Return a dict or a record of known parts."""
     first = 1 if op.target is primitives.build_dict else 2
     return Parts(tuple(low.rep(arg) for arg in op.args[first:]))
 
 
+@lowers(sum)
 def added(low: Any, op: Call) -> Rep:
     """Lower ``sum(items)`` from left to right."""
     b: Builder = low.builder
@@ -123,6 +142,7 @@ def added(low: Any, op: Call) -> Rep:
     raise NotCovered("a sum of arrays or objects", op.where)
 
 
+@lowers(np.linalg.norm)
 def norm(low: Any, op: Call) -> Rep:
     """Lower ``np.linalg.norm(x)`` as the square root of the sum of squares."""
     b: Builder = low.builder
@@ -150,6 +170,7 @@ def norm(low: Any, op: Call) -> Rep:
     )
 
 
+@lowers(np.take)
 def take(low: Any, op: Call) -> Rep:
     """Lower ``np.take(x, indices, axis)``."""
     b: Builder = low.builder
@@ -169,6 +190,7 @@ def raised(low: Any, op: Call) -> Rep:
     return Known(None)
 
 
+@lowers(len)
 def length(low: Any, op: Call) -> Rep:
     """Lower ``len(x)``."""
     rep = low.rep(op.args[0])
@@ -181,6 +203,7 @@ def length(low: Any, op: Call) -> Rep:
     raise NotCovered("the length of an object", op.where)
 
 
+@lowers(np.size)
 def size(low: Any, op: Call) -> Rep:
     """Lower ``np.size(x)``, ``np.size(x, axis)``."""
     rep = low.rep(op.args[0])
@@ -193,17 +216,20 @@ def size(low: Any, op: Call) -> Rep:
     return integer(low.builder.size_of(dims))
 
 
+@lowers(np.ndim)
 def rank(low: Any, op: Call) -> Rep:
     """Lower ``np.ndim(x)``."""
     rep = low.rep(op.args[0])
     return integer(len(rep.dims) if isinstance(rep, Array) else 0)
 
 
+@lowers(primitives.identity, primitives.stop, np.real)
 def same_value(low: Any, op: Call) -> Rep:
     """Return the operand itself."""
     return low.rep(op.args[0])  # type: ignore[no-any-return]
 
 
+@lowers(primitives.is_)
 def _is(low: Any, op: Call) -> Rep:
     """Lower ``a is None``."""
     left, right = (low.rep(arg) for arg in op.args)
@@ -217,6 +243,7 @@ def _is(low: Any, op: Call) -> Rep:
 
 
 # ----------------------------------------------------------------------------- reading
+@lowers(operator.getitem)
 def getitem(low: Any, op: Call) -> Rep:
     """Lower ``x[index]``."""
     rep = low.rep(op.args[0])
@@ -241,11 +268,13 @@ def getitem(low: Any, op: Call) -> Rep:
     return indexing.read(b, rep, items, op.result.type, op.result.hint)
 
 
+@lowers(primitives.updated)
 def updated(low: Any, op: Call) -> Rep:
     """Lower ``x[index] = value``."""
     return _stored(low, op, "=")
 
 
+@lowers(primitives.add_at, primitives.add_at_repeated)
 def add_at(low: Any, op: Call) -> Rep:
     """Lower ``x[index] += value``."""
     return _stored(low, op, "+=")
@@ -276,11 +305,13 @@ def _write(low: Any, target: Array, index: Arg, value: Rep, how: str) -> None:
         indexing.write(low.builder, target, low.with_places(target, items, None), value, how)
 
 
+@lowers(runtime.updated_in_view)
 def updated_in_view(low: Any, op: Call) -> Rep:
     """Lower ``x[outer][index] = value``."""
     return _stored_in_view(low, op, "=")
 
 
+@lowers(runtime.added_in_view)
 def added_in_view(low: Any, op: Call) -> Rep:
     """Lower ``x[outer][index] += value``."""
     return _stored_in_view(low, op, "+=")
@@ -318,6 +349,7 @@ def _write_masked(low: Any, target: Array, mask: Array, value: Number, how: str)
 
 
 # ----------------------------------------------------------------------------- creation
+@lowers(np.zeros, np.ones, np.empty, np.full)
 def created(low: Any, op: Call) -> Rep:
     """Lower ``np.zeros(shape)``, ``np.ones``, ``np.empty``, ``np.full``."""
     b: Builder = low.builder
@@ -354,6 +386,7 @@ def _filled(b: Builder, op: Call, dims: tuple[Dim, ...], dtype: Any) -> Rep:
     return b.zeros(dims, dtype, op.result.hint or "zeros")
 
 
+@lowers(np.zeros_like, np.ones_like, np.empty_like, np.full_like, runtime.zero_cotangent)
 def created_like(low: Any, op: Call) -> Rep:
     """Lower ``np.zeros_like(x)`` and similar."""
     rep = low.rep(op.args[0])
@@ -393,6 +426,7 @@ def _full_like(low: Any, op: Call, rep: Rep) -> Rep:
     return b.filled(rep.dims, lambda i: in_dtype(of, at(full.entry, i), rep.dtype), rep.dtype, hint)
 
 
+@lowers(np.eye, np.identity)
 def eye(low: Any, op: Call) -> Rep:
     """Lower ``np.eye(n, m, k)``."""
     names = ("N", "M", "k", "dtype")
@@ -417,6 +451,7 @@ def eye(low: Any, op: Call) -> Rep:
     return Array(Apply("if", (test, Constant("1.0"), Constant("0.0"))), tuple(dims), FLOAT64)
 
 
+@lowers(np.arange)
 def arange(low: Any, op: Call) -> Rep:
     """Lower ``np.arange(start, stop, step)``."""
     numbers = [low.rep(arg) for arg in op.args]
@@ -464,6 +499,7 @@ def _float_range(low: Any, op: Call, numbers: list[Number], extent: Any) -> Rep:
     return Array(entry, (Dim(count, extent),), FLOAT64)
 
 
+@lowers(np.linspace)
 def linspace(low: Any, op: Call) -> Rep:
     """Lower ``np.linspace(start, stop, n)`` of numbers."""
     b: Builder = low.builder
@@ -489,6 +525,7 @@ def linspace(low: Any, op: Call) -> Rep:
     return b.filled((Dim(n, extent),), entry, FLOAT64, op.result.hint)
 
 
+@lowers(np.array)
 def array_of(low: Any, op: Call) -> Rep:
     """Lower ``np.array([a, b, ...])`` of numbers or of equal arrays, and of an array."""
     b: Builder = low.builder
@@ -569,6 +606,7 @@ def _put(b: Builder, name: str, part: Array, axis: int, start: Affine, dtype: An
     b.nest(dims, inside)
 
 
+@lowers(np.concatenate)
 def concatenated(low: Any, op: Call) -> Rep:
     """Lower ``np.concatenate(arrays, axis)``."""
     parts, axis, dtype = _parts_of(low, op)
@@ -578,6 +616,7 @@ def concatenated(low: Any, op: Call) -> Rep:
     return _joined(low.builder, arrays, axis % len(arrays[0].dims), dtype, op)
 
 
+@lowers(np.stack)
 def stacked(low: Any, op: Call) -> Rep:
     """Lower ``np.stack(arrays, axis)``."""
     parts, axis, dtype = _parts_of(low, op)
@@ -589,6 +628,7 @@ def stacked(low: Any, op: Call) -> Rep:
     return _joined(low.builder, made, k, dtype, op)
 
 
+@lowers(np.hstack, np.vstack, np.column_stack)
 def side_by_side(low: Any, op: Call) -> Rep:
     """Lower ``np.hstack``, ``np.vstack``, ``np.column_stack``."""
     parts, _, dtype = _parts_of(low, op)
@@ -616,6 +656,14 @@ def _parts_of(low: Any, op: Call) -> tuple[list[Number | Array], int, Any]:
     return list(rep.items), axis, covered_dtype(dtype)  # type: ignore[arg-type]
 
 
+@lowers(
+    np.copy,
+    np.ascontiguousarray,
+    np.asarray,
+    np.ndarray.astype,
+    runtime.copy_in_order_of,
+    getattr(np, "astype", np.copy),
+)
 def copied(low: Any, op: Call) -> Rep:
     """Lower ``np.copy(x)``, ``x.astype(dtype)``, ``np.ascontiguousarray(x)``: in C order."""
     rep: Rep = low.rep(op.args[0])
@@ -637,6 +685,7 @@ def copied(low: Any, op: Call) -> Rep:
 
 
 # -------------------------------------------------------------------------------- shapes
+@lowers(np.reshape, np.ravel)
 def reshaped(low: Any, op: Call) -> Rep:
     """Lower ``np.reshape(x, shape)``, ``np.ravel(x)``: indices, or another shape of a storage."""
     b: Builder = low.builder
@@ -719,6 +768,7 @@ def _by_index(b: Builder, rep: Array, dims: tuple[Dim, ...]) -> Array | None:
     return Array(at(rep.entry, tuple(places)), dims, rep.dtype)
 
 
+@lowers(np.broadcast_to)
 def broadcasted(low: Any, op: Call) -> Rep:
     """Lower ``np.broadcast_to(x, shape)``."""
     rep = low.rep(op.args[0])
@@ -730,6 +780,7 @@ def broadcasted(low: Any, op: Call) -> Rep:
     return indexing.broadcast_to(low.builder, rep, dims)
 
 
+@lowers(runtime.unbroadcast)
 def unbroadcast(low: Any, op: Call) -> Rep:
     """Return a cotangent summed over the axes along which its operand was broadcast."""
     b: Builder = low.builder
@@ -781,9 +832,6 @@ def _constant(low: Any, arg: Arg) -> Any:
 
 
 # -------------------------------------------------------------------------------- table
-Table = dict[Any, Callable[[Any, Call], Rep]]
-
-
 def simple(lowering: elementwise.Lowering) -> Callable[[Any, Call], Rep]:
     def lowered(low: Any, op: Call) -> Rep:
         if op.kwargs:
@@ -854,6 +902,7 @@ def _numbers_in(rep: Parts) -> list[Number | Array]:
     return found
 
 
+@lowers(np.einsum)
 def einsum(low: Any, op: Call) -> Rep:
     """Lower ``np.einsum`` with its subscripts as a string."""
     subscripts = low.known(op.args[0]) if op.args else None
@@ -877,43 +926,5 @@ def table() -> Table:
         if lowering is reductions.tensor_product:
             names = ("axes",)
         found[target] = _with_options(lowering, names, 2 if pairs else 1)
-    for targets, one in (
-        ((primitives.shape, np.shape), shape),
-        ((primitives.item, primitives.field), item),
-        ((primitives.build_tuple, primitives.build_list), build_tuple),
-        ((primitives.build_dict, primitives.build_record), build_dict),
-        ((primitives.append,), append),
-        ((sum,), added),
-        ((np.einsum,), einsum),
-        ((np.linalg.norm,), norm),
-        ((np.take,), take),
-        ((len,), length),
-        ((np.size,), size),
-        ((np.ndim,), rank),
-        ((primitives.identity, primitives.stop), same_value),
-        ((primitives.is_,), _is),
-        ((operator.getitem,), getitem),
-        ((primitives.updated,), updated),
-        ((primitives.add_at, primitives.add_at_repeated), add_at),
-        ((runtime.updated_in_view,), updated_in_view),
-        ((runtime.added_in_view,), added_in_view),
-        ((np.zeros, np.ones, np.empty, np.full), created),
-        ((np.zeros_like, np.ones_like, np.empty_like, np.full_like, runtime.zero_cotangent),
-         created_like),
-        ((np.eye, np.identity), eye),
-        ((np.arange,), arange),
-        ((np.linspace,), linspace),
-        ((np.array,), array_of),
-        ((np.concatenate,), concatenated),
-        ((np.stack,), stacked),
-        ((np.hstack, np.vstack, np.column_stack), side_by_side),
-        ((np.copy, np.ascontiguousarray, np.asarray, np.ndarray.astype, runtime.copy_in_order_of,
-          getattr(np, "astype", np.copy)), copied),
-        ((np.real,), same_value),
-        ((np.reshape, np.ravel), reshaped),
-        ((np.broadcast_to,), broadcasted),
-        ((runtime.unbroadcast,), unbroadcast),
-    ):  # fmt: skip
-        for target in targets:
-            found[target] = one
+    found.update(_LOWERINGS)
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from srcad import runtime
 from srcad.backends.interface import NotCovered
 from srcad.backends.numba import indexing, reductions
 from srcad.backends.numba.builder import Builder, converted
+from srcad.backends.numba.calls import lowers
 from srcad.backends.numba.loops import (
     ZERO,
     Access,
@@ -77,6 +77,7 @@ def _called(
     return of_storage(made.name, tuple(dims), FLOAT64)
 
 
+@lowers(np.linalg.cholesky)
 def cholesky(low: Any, op: Call) -> Rep:
     """Lower ``np.linalg.cholesky(a)``."""
     b: Builder = low.builder
@@ -97,6 +98,7 @@ def _triangle(b: Builder, array: Array) -> str | None:
     return "upper" if entry.index == tuple(reversed(axes(2))) else None
 
 
+@lowers(np.linalg.solve)
 def solve(low: Any, op: Call) -> Rep:
     """Lower ``np.linalg.solve(a, b)``; by substitution where `a` is a Cholesky factor."""
     b: Builder = low.builder
@@ -113,6 +115,7 @@ def solve(low: Any, op: Call) -> Rep:
     return _called(b, op, "solve({}, {})", [a, right], right.dims, "solution")
 
 
+@lowers(np.linalg.inv)
 def inverse(low: Any, op: Call) -> Rep:
     """Lower ``np.linalg.inv(a)``."""
     b: Builder = low.builder
@@ -120,6 +123,7 @@ def inverse(low: Any, op: Call) -> Rep:
     return _called(b, op, "inverse({})", [a], a.dims, "inverse")
 
 
+@lowers(rules.lower_inverse)
 def lower_inverse(low: Any, op: Call) -> Rep:
     """Lower the inverse of a lower triangle."""
     b: Builder = low.builder
@@ -127,6 +131,7 @@ def lower_inverse(low: Any, op: Call) -> Rep:
     return _called(b, op, "lower_inverse({})", [a], a.dims, "inverse")
 
 
+@lowers(rules.half_triangle)
 def half_triangle(low: Any, op: Call) -> Rep:
     """Lower the lower triangle with half of its diagonal."""
     b: Builder = low.builder
@@ -148,6 +153,7 @@ def half_triangle(low: Any, op: Call) -> Rep:
     return b.filled(a.dims, entry, a.dtype, op.result.hint or "triangle")
 
 
+@lowers(np.linalg.det, np.linalg.slogdet)
 def log_determinant(low: Any, op: Call) -> Rep:
     """Lower ``np.linalg.slogdet(a)`` and ``np.linalg.det(a)``."""
     b: Builder = low.builder
@@ -173,6 +179,7 @@ def log_determinant(low: Any, op: Call) -> Rep:
     return b.assign(value, FLOAT64, op.result.hint or "determinant")
 
 
+@lowers(runtime.last_writes)
 def last_writes(low: Any, op: Call) -> Rep:
     """Lower the mask of the entries of an index array that no later equal one overwrites."""
     b: Builder = low.builder
@@ -208,6 +215,7 @@ def last_writes(low: Any, op: Call) -> Rep:
     return of_storage(made.name, chosen.dims, BOOL)
 
 
+@lowers(runtime.check_real_scalar)
 def real_scalar(low: Any, op: Call) -> Rep:
     """Lower the check that a result is one real number, known from its type."""
     rep = low.rep(op.args[0])
@@ -216,6 +224,7 @@ def real_scalar(low: Any, op: Call) -> Rep:
     raise NotCovered("a result that is no real number", op.where)
 
 
+@lowers(runtime.converted_like)
 def like(low: Any, op: Call) -> Rep:
     """Return a cotangent in the class and dtype of its primal."""
     rep, other = low.rep(op.args[0]), low.rep(op.args[1])
@@ -224,19 +233,3 @@ def like(low: Any, op: Call) -> Rep:
     if isinstance(rep, Array) and isinstance(other, Array) and rep.dtype == other.dtype:
         return rep
     raise NotCovered("a conversion that is not known before the call", op.where)
-
-
-def table() -> dict[Any, Callable[[Any, Call], Rep]]:
-    """Return the lowerings of linear algebra and of helpers of rules."""
-    return {
-        np.linalg.cholesky: cholesky,
-        np.linalg.solve: solve,
-        np.linalg.inv: inverse,
-        np.linalg.det: log_determinant,
-        np.linalg.slogdet: log_determinant,
-        rules.lower_inverse: lower_inverse,
-        rules.half_triangle: half_triangle,
-        runtime.last_writes: last_writes,
-        runtime.check_real_scalar: real_scalar,
-        runtime.converted_like: like,
-    }

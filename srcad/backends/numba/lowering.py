@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from srcad.backends.interface import NotCovered
-from srcad.backends.numba import layouts, linear
+from srcad.backends.numba import layouts, linear  # noqa: F401 - linear registers lowerings
 from srcad.backends.numba.builder import Builder, converted, covered_dtype, zero_of
 from srcad.backends.numba.calls import raised, simple, table
 from srcad.backends.numba.elementwise import lowering_by_row
@@ -71,7 +71,7 @@ from srcad.ir.core import (
     While,
 )
 from srcad.ir.text import target_name
-from srcad.ir.traits import is_known_part
+from srcad.ir.traits import is_part
 from srcad.rules.registry import (
     row_of,
     row_of_operator,
@@ -81,7 +81,7 @@ from srcad.types.numeric import Numeric, array_type
 from srcad.types.sizes import Extent, at_least, constant_extent, fresh_extent, settled
 from srcad.types.structures import OPAQUE, Fixed, ListOf, TupleOf, Type
 
-_TABLE = {**table(), **layouts.table(), **linear.table()}
+_TABLE = {**table(), **layouts.table()}
 
 
 def _lowering_of(target: Any) -> Callable[[Any, Call], Rep] | None:
@@ -1495,9 +1495,7 @@ def _sources(op: Any) -> Iterator[tuple[Value, Sequence[Any]]]:
             yield param, (op.inits[k], op.body.results[k + 1])
         if isinstance(op, For):
             yield from zip(op.items, ((seq,) for seq in op.seqs), strict=True)
-    elif isinstance(op, Call) and (
-        is_known_part(op.target) or op.target in (primitives.identity, operator.getitem)
-    ):
+    elif isinstance(op, Call) and (is_part(op.target) or op.target is primitives.identity):
         yield op.result, op.args[:1]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from srcad.frontend.domain.values import AbstractValue
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Value
 from srcad.ir.disjoint import index_parts
+from srcad.ir.traits import is_indexed
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric
 
@@ -35,7 +35,7 @@ def are_disjoint(a: Sequence[Step], b: Sequence[Step]) -> bool:
     for x, y in zip(a, b, strict=False):
         if x == y:
             continue
-        if x.target is not operator.getitem or y.target is not operator.getitem:
+        if not is_indexed(x.target) or not is_indexed(y.target):
             return False
         return _apart(x.args[0], y.args[0])
     return False

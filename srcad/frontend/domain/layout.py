@@ -8,7 +8,6 @@ new shape, and copies otherwise; axes of length 1 do not count.
 
 from __future__ import annotations
 
-import operator
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +18,7 @@ from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.traits import (
+    is_indexed,
     is_same,
     may_alias_operand,
     order_of,
@@ -75,7 +75,7 @@ def layout_of_view(layout: Layout, step: Step, before: Value, after: Value) -> L
     old, new = shape_of(before), shape_of(after)
     if old is None or new is None:
         return None
-    if step.target is operator.getitem:
+    if is_indexed(step.target):
         return _indexed(layout, step.args[0], len(new))
     if order_of(step.target) == "reshaped":
         return _shaped(layout, old, new)

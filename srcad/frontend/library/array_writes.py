@@ -22,6 +22,7 @@ from srcad.ir.argument_types import types_in
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts
 from srcad.ir.memory import reads_a_copy
+from srcad.ir.traits import is_indexed
 from srcad.rules.indexing import along
 from srcad.rules.registry import qualified_name, row_of
 from srcad.types.numeric import Numeric, same_dtype
@@ -381,7 +382,7 @@ def _rounded(
 
 def _may_be_backward(steps: tuple[Step, ...] | None) -> bool:
     for step in steps or ():
-        if step.target is operator.getitem:
+        if is_indexed(step.target):
             if any(_steps_back(part) for part in index_parts(step.args[0])):
                 return True
         elif step.target in (np.flip, np.flipud, np.fliplr, np.rot90):

@@ -165,12 +165,6 @@ def product(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return prelude_generator(state, iterators.combined, TupleValue(tuple(sources * times)))
 
 
-_PAIRS: dict[Any, tuple[Any, Any]] = {
-    itertools.combinations: (iterators.couples, iterators.couples_below),
-    itertools.permutations: (iterators.ordered_couples, iterators.ordered_couples_below),
-}
-
-
 def _counted_to(box: AbstractValue) -> AbstractValue | None:
     """Return the end of ``range(end)``."""
     if not isinstance(box, IteratorValue) or box.kind != "range":
@@ -181,19 +175,25 @@ def _counted_to(box: AbstractValue) -> AbstractValue | None:
     return stop if (start.value, step.value) == (0, 1) else None
 
 
-def _chosen(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | None]:
-    """Choose items by constant positions."""
+def _chosen(
+    function: Any, pairs: Any = None, pairs_below: Any = None
+) -> Callable[[Machine, Args, Kwargs], AbstractValue | None]:
+    """Choose items by constant positions.
+
+    Pairs of items of unknown number are those of a generator of the prelude, `pairs`, and
+    `pairs_below` of the integers below a number.
+    """
 
     def special(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         if not must_be_read(state, args[0]):
             return None
         sizes = [known(state, a, "a size") for a in args[1:]]
         items = known_items(state, args[0])
-        if items is None and sizes == [2] and function in _PAIRS:
+        if items is None and sizes == [2] and pairs is not None:
             stop = _counted_to(args[0])
             if stop is not None:
-                return prelude_generator(state, _PAIRS[function][1], stop)
-            return prelude_generator(state, _PAIRS[function][0], indexable(state, args[0]))
+                return prelude_generator(state, pairs_below, stop)
+            return prelude_generator(state, pairs, indexable(state, args[0]))
         items = spread(state, args[0]) if items is None else items
         rows = list(itertools.islice(function(items, *sizes), FEW + 1))
         return (
@@ -203,8 +203,12 @@ def _chosen(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | 
     return special
 
 
-means(itertools.combinations)(_chosen(itertools.combinations))
-means(itertools.permutations)(_chosen(itertools.permutations))
+means(itertools.combinations)(
+    _chosen(itertools.combinations, iterators.couples, iterators.couples_below)
+)
+means(itertools.permutations)(
+    _chosen(itertools.permutations, iterators.ordered_couples, iterators.ordered_couples_below)
+)
 means(itertools.combinations_with_replacement)(_chosen(itertools.combinations_with_replacement))
 
 

@@ -45,6 +45,7 @@ from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts, may_repeat
 from srcad.ir.memory import reads_a_copy
 from srcad.ir.traits import (
+    is_indexed,
     is_read_only,
     law_of_operator,
 )
@@ -323,7 +324,7 @@ def _put(
     if not steps:
         return _new_version(state, views.at(state, ()), index, value, how)
     outer, last = steps[:-1], steps[-1]
-    if last.target is operator.getitem:
+    if is_indexed(last.target):
         joined = last.args[0] if index is None else composed(last.args[0], index)
         if joined is not None:
             return _put(state, views, outer, joined, value, how)
@@ -361,7 +362,7 @@ def _composed_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
     found: list[Step] = []
     for step in steps:
         joined = None
-        if found and found[-1].target is step.target is operator.getitem:
+        if found and found[-1].target is step.target and is_indexed(step.target):
             joined = composed(found[-1].args[0], step.args[0])
         if joined is None:
             found.append(step)

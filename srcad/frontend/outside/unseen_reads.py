@@ -28,7 +28,7 @@ from srcad.frontend.source.effects import Effects, effects_of
 from srcad.frontend.source.written_names import ANYTHING, written_outside
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Display, Value, values_in
-from srcad.ir.memory import OPERATORS, is_one_of, stores_outside
+from srcad.ir.memory import is_operator, stores_outside
 from srcad.rules.registry import row_of
 from srcad.startup.identifiers import is_instance, label, module_of
 from srcad.types.objects import is_of_library
@@ -64,7 +64,7 @@ def note_call(
     if isinstance(result.type, Opaque):
         outside.code[result] = code
     outside.all_code.update((id(one), one) for one in code)
-    by_operator = is_one_of(target, OPERATORS) and not any(map(state.paths.get, _values(args)))
+    by_operator = is_operator(target) and not any(map(state.paths.get, _values(args)))
     if by_operator or not _runs_code(target) or is_nondifferentiable(target, (result,)):
         return
     repeated = state.builder is not state.inactive.outermost

@@ -9,7 +9,6 @@ of the same list becomes `Stale`.  Where the path is not known the write is refu
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from srcad.frontend.domain.memory import Element
@@ -17,7 +16,11 @@ from srcad.frontend.domain.structure import mutable_parts
 from srcad.frontend.domain.values import AbstractValue, Constant, Structure
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Arg, Atom, Const, Value
-from srcad.ir.traits import is_part, is_store
+from srcad.ir.traits import (
+    is_indexed,
+    is_part,
+    is_store,
+)
 from srcad.types.structures import ListOf, TupleOf, Type
 
 
@@ -40,16 +43,16 @@ def note_element(state: Machine, target: Any, args: tuple[Arg, ...], result: Val
         return
     where = state.builder.where
     if isinstance(first.type, ListOf):
-        whole = target is operator.getitem and not isinstance(args[1], Value | Const)
+        whole = is_indexed(target) and not isinstance(args[1], Value | Const)
         if whole:
             note_repeated(state, result, first)
         else:
             index = args[1] if isinstance(args[1], Value) else state.box(args[1])  # type: ignore[arg-type]
             state.objects.elements[result] = Element(first, index, where)
-    elif first in state.objects.elements or target is operator.getitem:
+    elif first in state.objects.elements or is_indexed(target):
         known = state.objects.elements.get(first)
         container = None if known is None else known.container
-        inner = target is not operator.getitem and container is not None
+        inner = not is_indexed(target) and container is not None
         state.objects.elements[result] = Element(container, None, where, inner)
 
 

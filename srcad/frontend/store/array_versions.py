@@ -6,7 +6,6 @@ what it shows becomes `Stale`: reading it afterwards is refused.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +26,7 @@ from srcad.frontend.outside import places, work_arrays
 from srcad.frontend.store.origins import bases, inner_values, is_doubtful, origin, realised
 from srcad.frontend.store.ownership import check_owner, restart_for_ownership, with_beginnings
 from srcad.ir.core import UNDEF, Atom, Block, Const, If, Value
+from srcad.ir.traits import is_indexed
 from srcad.startup.records import replace
 
 # Values that are one array where a test holds and another where it does not.
@@ -193,7 +193,7 @@ def _write_through(
             work_arrays.write(state, array, Const(Ellipsis), new)
             continue
         last = place[-1]
-        is_item = last.target is operator.getitem
+        is_item = is_indexed(last.target)
         view = realised(state, array, place[:-1] if is_item else place)
         index = last.args[0] if is_item else Const(Ellipsis)
         work_arrays.write(state, view, index, realised(state, new, place))

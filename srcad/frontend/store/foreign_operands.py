@@ -22,6 +22,7 @@ from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
 from srcad.ir.traits import (
     adds_at_places,
     is_builder,
+    is_indexed,
     law_of,
     law_of_operator,
     puts_in,
@@ -50,7 +51,7 @@ def check_operands(state: Machine, target: Any, arguments: Iterable[Arg], result
     """Refuse an operation with a derivative one of whose operands is foreign to its rule."""
     type_ = result.type
     arguments = tuple(arguments)
-    reads = target is operator.getitem or _fills_entries(target)
+    reads = is_indexed(target) or _fills_entries(target)
     by_field = reads and _is_field(arguments[0], arguments[1])
     if by_field or (isinstance(type_, Numeric) and type_.kind in ("O", "V")):
         is_plain = isinstance(type_, Numeric) and type_.kind == "O"
@@ -163,9 +164,7 @@ def _is_sparse(type_: Opaque) -> bool:
 def _is_arithmetic(target: Any) -> bool:
     """Return True if every argument is an operand."""
     module = getattr(target, "__module__", None)
-    return isinstance(target, np.ufunc) or (
-        module == "_operator" and target is not operator.getitem
-    )
+    return isinstance(target, np.ufunc) or (module == "_operator" and not is_indexed(target))
 
 
 def _check_at_the_call(state: Machine, target: Any, arg: Arg) -> None:
@@ -233,7 +232,7 @@ def _is_overridden(cls: type, name: str) -> bool:
 def _kind(target: Any, arg: Arg) -> str:
     if isinstance(arg, Value) and isinstance(arg.type, TupleOf):
         return "object"
-    return "item" if target is operator.getitem else "operand"
+    return "item" if is_indexed(target) else "operand"
 
 
 def _class_of(arg: Arg) -> type | None:

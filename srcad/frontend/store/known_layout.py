@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import operator
-
 from srcad.frontend.domain.access_paths import Step, is_number_index
 from srcad.frontend.domain.layout import Layout, c_order, layout_of_view, operands_layout, shape_of
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.origins import may_be_array, origin
 from srcad.ir.core import Arg, Const, Value, values_in
 from srcad.ir.disjoint import index_parts
-from srcad.ir.traits import may_alias_operand
+from srcad.ir.traits import (
+    is_indexed,
+    may_alias_operand,
+)
 from srcad.types.numeric import Shape
 from srcad.types.sizes import resolved
 
@@ -80,7 +81,7 @@ def is_compact(state: Machine, value: Value) -> bool:
 
 def _keeps_compact(step: Step) -> bool:
     """Return True if a view of an array in C order is one: another shape, or one row of rows."""
-    if step.target is operator.getitem:
+    if is_indexed(step.target):
         *first, last = index_parts(step.args[0]) or (Const(Ellipsis),)
         return all(map(is_number_index, first)) and (
             is_number_index(last) or last == Const(Ellipsis)

@@ -17,9 +17,8 @@ from srcad.frontend.store.origins import may_be_array, origin
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value, values_in
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import (
-    OPERATORS,
     has_storage,
-    is_one_of,
+    is_operator,
     keeps_an_axis,
     makes_new_array,
     makes_new_arrays,
@@ -34,6 +33,7 @@ from srcad.ir.traits import (
     is_attribute,
     is_builder,
     is_in_c_order,
+    is_indexed,
     is_inert,
     is_part,
     is_same,
@@ -62,14 +62,14 @@ def note(
     first = args[0] if args else None
     if may_be_array(first) and _note_view(state, target, args, kwargs, result):
         return
-    if is_one_of(target, OPERATORS) and any(map(_is_users_object, args)):
+    if is_operator(target) and any(map(_is_users_object, args)):
         state.inactive.unknown.add(result)
         return
     drawn = calls_operand(target) and may_be_array(result)  # the only such results of a known type
     if drawn or makes_new_array(target, result.type, args, kwargs) or is_inert(target):
         _note_new(state, target, args, kwargs, result)
         return
-    if isinstance(result.type, Opaque) and is_one_of(target, OPERATORS):
+    if isinstance(result.type, Opaque) and is_operator(target):
         return
     if isinstance(result.type, TupleOf) and makes_new_arrays(target, kwargs):
         return
@@ -94,7 +94,7 @@ def _note_use(state: Machine, target: Any, args: tuple[Arg, ...], op: Op) -> Non
         state.inactive.handed.update(v for v in op.operands if has_storage(v))
         if op.result.type == OPAQUE and not is_in_place(target):
             state.inactive.unknown.add(op.result)
-    elif target is operator.getitem and not may_be_array(args[0]):
+    elif is_indexed(target) and not may_be_array(args[0]):
         if not (isinstance(args[1], Const) and isinstance(args[1].value, str)):
             state.inactive.items.add(op.results[0])  # it may be a number that is read again
     elif not is_attribute(target):
@@ -170,7 +170,7 @@ def _note_view(
         if view is not True:
             return view is False
         step: Step | None = Step(target, args[1:])
-    elif target is operator.getitem:
+    elif is_indexed(target):
         if reads_a_copy(args[1]):
             return True
         step = Step(target, (args[1],)) if _is_surely_view(args[1], result) else None

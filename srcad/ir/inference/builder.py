@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -41,21 +41,22 @@ from srcad.ir.core import (
     While,
 )
 from srcad.ir.inference.cases import of_any_lengths
-from srcad.ir.inference.elementwise import broadcast, elementwise_type
+from srcad.ir.inference.elementwise import elementwise_type
 from srcad.ir.inference.grids import type_of_grid
-from srcad.ir.inference.lengths import exact_type
+from srcad.ir.inference.lengths import exact_type, gives_type_of
 from srcad.ir.inference.probe import AXES, by_running, fallback, parameter_names
 from srcad.ir.library_operations import (
     is_elementwise,
     is_ufunc_of_library,
 )
 from srcad.ir.operations import operation_of
+from srcad.ir.traits import is_indexed
 from srcad.rules import gaps, registry
 from srcad.startup.identifiers import module_of
 from srcad.startup.records import dataclass, field
 from srcad.types.join import join
 from srcad.types.numeric import INT, NUMBER, Numeric
-from srcad.types.sizes import fresh_extent, has_index, same
+from srcad.types.sizes import fresh_extent, has_index
 from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type, Undefined, freshened
 
 # The type of a call's result, asked of NumPy itself.
@@ -86,8 +87,8 @@ def _result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Ar
     hashable = _hashable(target)
     row = operation_of(target)
     special = row.result if row is not None else None
-    if special is None and hashable:
-        special = _BY_FUNCTION.get(target)
+    if special is None and is_indexed(target):
+        special = _getitem_type
     found = special(args) if special is not None else None
     if found is not None:
         return found
@@ -115,7 +116,7 @@ def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], .
         values = [a.type for a in given if isinstance(a, Value)]
         floats = any(isinstance(t, Numeric) and t.kind not in "iu" for t in values)
         return floats or any(map(_is_any_integer, given))
-    if target is not operator.getitem and any(map(_is_any_span, given)):
+    if not is_indexed(target) and any(map(_is_any_span, given)):
         return True
     if target is np.where and len(args) == 1:
         return True
@@ -194,7 +195,8 @@ def _getitem_type(args: tuple[Arg, ...]) -> Type | None:
     return None if first is index else result_type(operator.getitem, (args[0], first), ())
 
 
-def _keeps_type(args: tuple[Arg, ...]) -> Type | None:
+@gives_type_of(runtime.last_writes)
+def _keeps_type(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     read = result_type(operator.getitem, args, ())
     return Numeric(np.dtype(bool), read.shape, "array") if isinstance(read, Numeric) else None
 
@@ -208,31 +210,6 @@ def _at_first(index: Arg) -> Arg:
     if isinstance(index, Const | Display) or not isinstance(type_, Numeric):
         return index
     return Const(0) if type_.is_scalar and type_.kind in "iu" else index
-
-
-def _matmul_type(args: tuple[Arg, ...]) -> Type | None:
-    a, b = argument_type(args[0]), argument_type(args[1])
-    if not isinstance(a, Numeric) or not isinstance(b, Numeric) or not a.shape or not b.shape:
-        return None
-    left, right = a.shape, b.shape
-    same(left[-1], right[-2] if len(right) > 1 else right[0])
-    batch = broadcast([left[:-2], right[:-2]])
-    assert batch is not None
-    rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
-    known = a.dtype is not None and b.dtype is not None
-    dtype = np.result_type(a.dtype, b.dtype) if known else None
-    if dtype is not None and dtype.kind == "b":
-        return None
-    shape_ = (*batch, *rows, *columns)
-    return Numeric(dtype, shape_, "array" if shape_ else "numpy")
-
-
-_BY_FUNCTION: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
-    operator.getitem: _getitem_type,
-    runtime.last_writes: _keeps_type,
-    operator.matmul: _matmul_type,
-    np.matmul: _matmul_type,
-}
 
 
 def _place(where: Location) -> tuple[str, Const]:

@@ -25,7 +25,22 @@ from srcad.types.sizes import (
 )
 from srcad.types.structures import ListOf, TupleOf, Type
 
+Kwargs = tuple[tuple[str, Arg], ...]
+Formula = Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]
+_TYPES: dict[Any, Formula] = {}  # what `gives_type_of` has registered
+
 _ZERO, _ONE = constant_extent(0), constant_extent(1)
+
+
+def gives_type_of(*targets: Any) -> Callable[[Formula], Formula]:
+    """Register the formula for the type of the result of some callees."""
+
+    def register(formula: Formula) -> Formula:
+        _TYPES.update(dict.fromkeys(targets, formula))
+        return formula
+
+    return register
+
 
 # The shape of the result of indexing.
 #
@@ -38,6 +53,7 @@ _ZERO, _ONE = constant_extent(0), constant_extent(1)
 Place = Literal["integer"] | tuple[Arg, ...] | EllipsisType | Value | None
 
 
+@gives_type_of(operator.getitem)
 def read_type(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     """``array[index]`` by integers, slices, ``None`` and ``...``; or by slices and one mask."""
     array = argument_type(args[0])
@@ -182,16 +198,14 @@ def _inside(length: Extent, bound: Extent | None) -> Extent | None:
     return length + bound if at_least(bound.scaled(-1), 1) else None
 
 
-Kwargs = tuple[tuple[str, Arg], ...]
-
-
 def exact_type(target: Any, args: tuple[Arg, ...], kwargs: Kwargs) -> Type | None:
     """Return the type of a call if its shape follows from extents; None for other calls."""
-    found = _EXACT.get(target)
+    found = _TYPES.get(target)
     return found(args, dict(kwargs)) if found is not None else None
 
 
 # ------------------------------------------------------------------------------- reshaping
+@gives_type_of(np.reshape)
 def _reshaped(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     """``np.reshape(a, shape)`` has the lengths that it is asked for, or raises."""
     array = argument_type(args[0])
@@ -255,6 +269,7 @@ def _product(lengths: Sequence[Extent]) -> Extent | None:
     return symbolic[0].scaled(factor) if symbolic else constant_extent(factor)
 
 
+@gives_type_of(np.ravel)
 def _raveled(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     array = argument_type(args[0])
     if not isinstance(array, Numeric):
@@ -263,6 +278,7 @@ def _raveled(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     return array.of_shape((length or fresh_extent(),), "array")
 
 
+@gives_type_of(np.broadcast_to)
 def _widened(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     """``np.broadcast_to(a, shape)`` has the lengths that it is asked for, or raises."""
     array = argument_type(args[0])
@@ -274,6 +290,7 @@ def _widened(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
 
 
 # ------------------------------------------------------------------------------- joining
+@gives_type_of(np.concatenate)
 def _joined(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     """``np.concatenate((a, b, ...), axis)``: the lengths along the axis add up."""
     axis = args[1] if len(args) > 1 else kwargs.get("axis", Const(0))
@@ -295,6 +312,7 @@ def _joined(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
 
 
 # ------------------------------------------------------------------------------- products
+@gives_type_of(np.dot)
 def _multiplied(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     """``np.dot(a, b)``: the last axis of one and the second last (or only) one of the other."""
     types = [argument_type(arg) for arg in args]
@@ -303,11 +321,44 @@ def _multiplied(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     if len(args) != 2 or len(dtypes) != 2 or kwargs:
         return None
     left, right = (t.shape or () for t in arrays)
-    same(left[-1], right[-2] if len(right) > 1 else right[0])
+    same(*contracted(left, right))
     shape = (*left[:-1], *right[:-2], *(right[-1:] if len(right) > 1 else ()))
     return Numeric(np.result_type(*dtypes), shape, "array" if shape else "numpy")
 
 
+@gives_type_of(operator.matmul, np.matmul)
+def _matrix_product(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """Return the type of ``a @ b``, with the axes of a stack broadcast."""
+    a, b = argument_type(args[0]), argument_type(args[1])
+    if not isinstance(a, Numeric) or not isinstance(b, Numeric) or not a.shape or not b.shape:
+        return None
+    left, right = a.shape, b.shape
+    same(*contracted(left, right))
+    batch = broadcast([left[:-2], right[:-2]])
+    assert batch is not None
+    rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
+    known = a.dtype is not None and b.dtype is not None
+    dtype = np.result_type(a.dtype, b.dtype) if known else None
+    if dtype is not None and dtype.kind == "b":
+        return None
+    shape_ = (*batch, *rows, *columns)
+    return Numeric(dtype, shape_, "array" if shape_ else "numpy")
+
+
+def is_matrix_product(target: Any) -> bool:
+    """Return True if the last axis of one operand meets the second last of the other one."""
+    try:
+        return _TYPES.get(target) in (_multiplied, _matrix_product)
+    except TypeError:
+        return False
+
+
+def contracted(left: Shape, right: Shape) -> tuple[Extent, Extent]:
+    """Return the two lengths over which a product sums."""
+    return left[-1], right[-2] if len(right) > 1 else right[0]
+
+
+@gives_type_of(np.einsum)
 def _summed(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     """``np.einsum(subscripts, ...)``, also where lengths are not known to agree."""
     if not isinstance(args[0], Const) or not isinstance(args[0].value, str) or kwargs:
@@ -334,6 +385,7 @@ def _summed(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     return Numeric(np.result_type(*dtypes), shape, "array" if shape else "numpy")
 
 
+@gives_type_of(np.outer)
 def _outer(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     """``np.outer(a, b)`` of arrays of any rank: trying it out would make too large arrays."""
     arrays = [argument_type(arg) for arg in args]
@@ -347,6 +399,7 @@ def _outer(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     return Numeric(np.result_type(*dtypes), tuple(sizes), "array") if len(sizes) == 2 else None
 
 
+@gives_type_of(np.size)
 def _size(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     """``array.size``: a product of lengths of which at most one is unknown before the call."""
     array = argument_type(args[0])
@@ -361,6 +414,7 @@ def _size(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     return int_type(product)
 
 
+@gives_type_of(np.broadcast_arrays)
 def _broadcast(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     """``np.broadcast_arrays(*arrays)``."""
     types = [argument_type(arg) for arg in args]
@@ -371,7 +425,7 @@ def _broadcast(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     return TupleOf(tuple(t.of_shape(shape, "array") for t in arrays))
 
 
-def _pieces_of_split(axis: int | None) -> Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]:
+def _pieces_of_split(axis: int | None) -> Formula:
     """Return the list of arrays that ``np.split`` and its kin return.
 
     None: along the axis asked for.
@@ -397,20 +451,7 @@ def _axis_of(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> int | None:
     return axis.value if isinstance(axis, Const) and isinstance(axis.value, int) else None
 
 
-_EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
-    operator.getitem: read_type,
-    np.reshape: _reshaped,
-    np.ravel: _raveled,
-    np.broadcast_to: _widened,
-    np.concatenate: _joined,
-    np.dot: _multiplied,
-    np.einsum: _summed,
-    np.outer: _outer,
-    np.size: _size,
-    np.broadcast_arrays: _broadcast,
-    np.split: _pieces_of_split(None),
-    np.array_split: _pieces_of_split(None),
-    np.hsplit: _pieces_of_split(1),
-    np.vsplit: _pieces_of_split(0),
-    np.dsplit: _pieces_of_split(2),
-}
+gives_type_of(np.split, np.array_split)(_pieces_of_split(None))
+gives_type_of(np.vsplit)(_pieces_of_split(0))
+gives_type_of(np.hsplit)(_pieces_of_split(1))
+gives_type_of(np.dsplit)(_pieces_of_split(2))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from srcad.ir.argument_types import argument_type, types_in
 from srcad.ir.core import Arg, Const, Display
 from srcad.ir.inference.cases import Case, agreed, cases, in_case, of_other_ranks
 from srcad.ir.inference.memo import outline, question, remembered
+from srcad.ir.traits import is_indexed
 from srcad.rules import registry
 from srcad.startup.identifiers import module_of, ufunc_of
 from srcad.types.join import join, type_of_constant
@@ -311,7 +311,7 @@ def _tried(
     case: Case,
 ) -> tuple[Any, ...] | None:
     """Return the results of the runs for one choice of types; None if the call raises."""
-    reads = target is operator.getitem or target is np.take
+    reads = is_indexed(target) or target is np.take
 
     def run_all() -> tuple[Any, ...]:
         return tuple(

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
 
 from srcad.ir.core import Arg, Call, Const, Op, Routine
+from srcad.ir.inference.lengths import contracted, is_matrix_product
 from srcad.ir.library_operations import divides_python, is_elementwise
 from srcad.ir.operations import ANYTHING, Classes, operation_of
 from srcad.types.numeric import Numeric, Shape
 from srcad.types.sizes import Extent, differ, is_one
 
 # Detect operands that NumPy would refuse because their lengths do not match.
-
-_PRODUCTS = (operator.matmul, np.matmul, np.dot)
 
 
 def misfit(op: Call) -> bool:
@@ -27,7 +25,7 @@ def misfit(op: Call) -> bool:
     shapes = [shape for shape in map(_shape, (*op.args, *(a for _, a in op.kwargs))) if shape]
     if len(shapes) < 2:
         return False
-    if any(op.target is product for product in _PRODUCTS):
+    if is_matrix_product(op.target):
         return differ(*contracted(*shapes[:2]))
     if not is_elementwise(op.target):
         return False
@@ -37,11 +35,6 @@ def misfit(op: Call) -> bool:
 def _is_broken(pairs: Iterable[tuple[Extent, Extent]]) -> bool:
     """Return True if two lengths that have to be equal, or 1, are neither."""
     return any(differ(m, n) and not is_one(m) and not is_one(n) for m, n in pairs)
-
-
-def contracted(left: Shape, right: Shape) -> tuple[Extent, Extent]:
-    """Return the two lengths over which a product sums."""
-    return left[-1], right[-2] if len(right) > 1 else right[0]
 
 
 def _pairs(shapes: list[Shape]) -> Iterator[tuple[Extent, Extent]]:

@@ -241,6 +241,10 @@ IN_C_ORDER = (
     "np.dot(x.T, x[:, 0, :2].T)", "np.dot(x.T, x[:, 0, 0])",
     "np.inner(x.T, x[0, 0, :2])", "np.linalg.multi_dot([x[0].T, x[1], x[0].T])",
     "np.compress([True, False, True], x.T, 1)", "np.linalg.tensordot(x.T, x, axes=1)",
+    "np.interp(x.T, [-2.0, 0.1, 3.0], x[0, 0, :3])",
+    "np.linalg.inv(x[:, 1:, :2].T + 4 * np.eye(2))",
+    "np.linalg.solve(x[:, 1:, :2].T + 4 * np.eye(2), x[:, 1:, :2].T)",
+    "np.linalg.solve(4 * np.eye(3) + x[0, :, :3], x[1, :, :3].T)",
 )  # fmt: skip
 
 
@@ -273,6 +277,8 @@ IN_LOOP_ORDER = (
     "np.matmul(np.ones((5, 2)), (x[..., None] * np.ones(2)).transpose(1, 0, 3, 2)[:, :, :2, :3])",
     "np.linalg.matmul(x[..., None].transpose(2, 0, 1, 3), np.ones((1, 2)))",
     "np.round(x.transpose(1, 0, 2), 1)", "np.around(x.transpose(1, 0, 2))",
+    "np.linalg.inv((x[..., None, None] * np.eye(2)).transpose(1, 0, 2, 3, 4))",
+    "np.linalg.solve(4 * np.eye(2), (x[..., None] * np.ones(2)).transpose(1, 0, 3, 2)[..., :2])",
     "x.transpose(2, 0, 1).round(2)", "x[..., None] @ np.ones((1, 2))", "np.dot(2.0, x)",
 )  # fmt: skip
 

@@ -8,7 +8,6 @@ assignments that leaving SSA form would need disappear.
 from __future__ import annotations
 
 import bisect
-import operator
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -19,7 +18,10 @@ from srcad.backends.python.plan.statements import Attempt, Copy, Do, Loop, State
 from srcad.backends.python.plan.uses import Uses, collected_atom
 from srcad.ir.core import Call, Op, Value
 from srcad.ir.operations import operation_of
-from srcad.ir.traits import is_known_part
+from srcad.ir.traits import (
+    is_indexed,
+    is_known_part,
+)
 from srcad.rules.registry import row_of_operator
 from srcad.startup.identifiers import identifier, is_name
 from srcad.startup.records import dataclass, field
@@ -35,7 +37,7 @@ def _is_arithmetic(target: Any) -> bool:
     """Return True for arithmetic operators and array indexing."""
     row = row_of_operator(target)
     if row is None:
-        return target is operator.getitem
+        return is_indexed(target)
     return row.law in _ARITHMETIC or row.entries == "contracted"
 
 
@@ -48,7 +50,7 @@ def derived_name(op: Call, nesting: Nesting) -> str:
     if is_known_part(op.target):
         key = getattr(op.args[1], "value", None)
         return key if type(key) is str else "n" if _is_length(op) else "part"
-    if op.target is operator.getitem and _is_length(op):
+    if is_indexed(op.target) and _is_length(op):
         return "n"
     row = operation_of(op.target)
     known = row.called if row is not None else None
