@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,9 +68,17 @@ def pytest_collection_modifyitems(
 def _keep(
     config: pytest.Config, items: list[pytest.Item], share: str, among: list[pytest.Item]
 ) -> None:
-    """Deselect, of the items `among`, all but the K-th of every N."""
+    """Deselect, of the items `among`, all but the K-th of every N.
+
+    The items of a file that has the mark `together` count as one.
+    """
     which, of = (int(number) for number in share.split("/"))
-    dropped = {id(item) for k, item in enumerate(among, 1 - which) if k % of}
+    places: dict[Any, int] = {}
+    dropped = set()
+    for item in among:
+        unit = item.path if item.get_closest_marker("together") else item.nodeid
+        if (places.setdefault(unit, len(places)) + 1 - which) % of:
+            dropped.add(id(item))
     config.hook.pytest_deselected(items=[item for item in items if id(item) in dropped])
     items[:] = [item for item in items if id(item) not in dropped]
 
