@@ -26,7 +26,7 @@ _CPU: dict[str, float] = {}  # seconds of each test and of its child processes, 
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from tests.marks import slow_ids  # noqa: E402 - after the path is set
+from tests.marks import expensive_ids, slow_ids  # noqa: E402 - after the path is set
 
 gc.set_threshold(200_000, 20, 100)  # collection and compilation make many objects, few cycles
 
@@ -57,7 +57,8 @@ def pytest_collection_modifyitems(
     """
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         _thin(items)
-        _mark_slow(items)
+        _mark(items, "slow", slow_ids())
+        _mark(items, "random", expensive_ids())
     yield
     rota, share = config.getoption("--rota"), config.getoption("--share")
     if rota:
@@ -95,23 +96,22 @@ def _thin(items: list[pytest.Item]) -> None:
                     case.add_marker("random")
 
 
-def _mark_slow(items: list[pytest.Item]) -> None:
-    """Mark the tests that ``tests/slow.txt`` names, or whose function it names.
+def _mark(items: list[pytest.Item], mark: str, listed: set[str]) -> None:
+    """Mark the tests that a list names, or whose function it names.
 
     That each of them exists is checked on the newest Python with all extras: elsewhere some tests
     are absent.
     """
-    slow = slow_ids()
-    left = set(slow)
+    left = set(listed)
     for item in items:
-        names = {item.nodeid, item.nodeid.partition("[")[0]} & slow
+        names = {item.nodeid, item.nodeid.partition("[")[0]} & listed
         if names:
             left -= names
-            item.add_marker("slow")
+            item.add_marker(mark)
     is_complete = sys.version_info >= (3, 13) and all(map(find_spec, ("numba", "mpmath")))
     if left and is_complete:
         names = "\n".join(sorted(left))
-        raise pytest.UsageError(f"tests/slow.txt names tests that do not exist:\n{names}")
+        raise pytest.UsageError(f"a list of {mark} tests names some that do not exist:\n{names}")
 
 
 def pytest_collection_finish() -> None:
