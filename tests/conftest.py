@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ _CPU: dict[str, float] = {}  # seconds of each test and of its child processes, 
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from tests.marks import slow_ids  # noqa: E402 - after the path is set
+from tests.marks import expensive_ids, slow_ids  # noqa: E402 - after the path is set
 
 gc.set_threshold(200_000, 20, 100)  # collection and compilation make many objects, few cycles
 
@@ -56,7 +57,8 @@ def pytest_collection_modifyitems(
     """
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         _thin(items)
-        _mark_slow(items)
+        _mark(items, "slow", slow_ids())
+        _mark(items, "random", expensive_ids())
     yield
     rota, share = config.getoption("--rota"), config.getoption("--share")
     if rota:
@@ -67,9 +69,17 @@ def pytest_collection_modifyitems(
 def _keep(
     config: pytest.Config, items: list[pytest.Item], share: str, among: list[pytest.Item]
 ) -> None:
-    """Deselect, of the items `among`, all but the K-th of every N."""
+    """Deselect, of the items `among`, all but the K-th of every N.
+
+    The items of a file that has the mark `together` count as one.
+    """
     which, of = (int(number) for number in share.split("/"))
-    dropped = {id(item) for k, item in enumerate(among, 1 - which) if k % of}
+    places: dict[Any, int] = {}
+    dropped = set()
+    for item in among:
+        unit = item.path if item.get_closest_marker("together") else item.nodeid
+        if (places.setdefault(unit, len(places)) + 1 - which) % of:
+            dropped.add(id(item))
     config.hook.pytest_deselected(items=[item for item in items if id(item) in dropped])
     items[:] = [item for item in items if id(item) not in dropped]
 
@@ -86,23 +96,22 @@ def _thin(items: list[pytest.Item]) -> None:
                     case.add_marker("random")
 
 
-def _mark_slow(items: list[pytest.Item]) -> None:
-    """Mark the tests that ``tests/slow.txt`` names, or whose function it names.
+def _mark(items: list[pytest.Item], mark: str, listed: set[str]) -> None:
+    """Mark the tests that a list names, or whose function it names.
 
     That each of them exists is checked on the newest Python with all extras: elsewhere some tests
     are absent.
     """
-    slow = slow_ids()
-    left = set(slow)
+    left = set(listed)
     for item in items:
-        names = {item.nodeid, item.nodeid.partition("[")[0]} & slow
+        names = {item.nodeid, item.nodeid.partition("[")[0]} & listed
         if names:
             left -= names
-            item.add_marker("slow")
+            item.add_marker(mark)
     is_complete = sys.version_info >= (3, 13) and all(map(find_spec, ("numba", "mpmath")))
     if left and is_complete:
         names = "\n".join(sorted(left))
-        raise pytest.UsageError(f"tests/slow.txt names tests that do not exist:\n{names}")
+        raise pytest.UsageError(f"a list of {mark} tests names some that do not exist:\n{names}")
 
 
 def pytest_collection_finish() -> None:

@@ -17,6 +17,7 @@ import pytest
 DRAW = os.environ.get("SRCAD_PROOF", "0")  # a number, or "all": no case is left out
 SEED = 0 if DRAW == "all" else int(DRAW)
 SLOW = Path(__file__).with_name("slow.txt")
+EXPENSIVE = Path(__file__).with_name("expensive.txt")
 
 
 def some(
@@ -56,3 +57,8 @@ def named(value: Any) -> str:
 def slow_ids() -> set[str]:
     """The ids of the tests that have the mark `slow`."""
     return set(SLOW.read_text().splitlines()) if SLOW.exists() else set()
+
+
+def expensive_ids() -> set[str]:
+    """The ids of the tests that take turns, as cases of long tables do, since they cost most."""
+    return set(EXPENSIVE.read_text().splitlines())

@@ -16,6 +16,7 @@ nbclient = pytest.importorskip("nbclient", reason="needs the extra: pip install 
 pytest.importorskip("ipykernel", reason="needs the extra: pip install -e '.[notebook]'")
 from traitlets.config import Config  # noqa: E402 - a dependency of ipykernel
 
+pytestmark = pytest.mark.together
 # Whatever the name of the host is, the kernel listens on the loopback interface.
 LOCAL = {"KernelManager": {"ip": "127.0.0.1"}}
 

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("basedpyright", reason="needs the extra: pip install -e '.[dev]'")
 
+pytestmark = pytest.mark.together
 ROOT = Path(__file__).resolve().parent.parent
 TYPED = ROOT / "tests" / "typed_program.txt"
 CONFIG = {"typeCheckingMode": "standard", "extraPaths": [str(ROOT)]}

@@ -7,6 +7,7 @@ import pytest
 
 api = pytest.importorskip("mypy.api", reason="needs the extra: pip install -e '.[dev]'")
 
+pytestmark = pytest.mark.together
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = f"""
 [mypy]

@@ -1,5 +1,6 @@
 """``python -m benchmarks``: its measurements, tables, files and refusals."""
 
+import gc
 import json
 from dataclasses import replace
 
@@ -10,6 +11,13 @@ from benchmarks import comparison, tables
 from benchmarks.cases import case, labels
 from benchmarks.interleaved import Result, Row, measure
 from benchmarks.systems import SYSTEMS, System
+
+
+@pytest.fixture(autouse=True)
+def hidden_from_the_collector():
+    """Freeze what a measurement unfreezes: else the next one collects all of the test run."""
+    yield
+    gc.freeze()
 
 
 @pytest.fixture

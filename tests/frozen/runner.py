@@ -42,16 +42,28 @@ SHORT = (*WRITTEN, programs.some_random)
 
 def texts(sources: Iterable[Source], names: Collection[str] | None = None) -> dict[str, str]:
     """What is generated for all programs of some sources, or for those with these names."""
+    return shared_texts(sources, "1/1", names)[0]
+
+
+def shared_texts(
+    sources: Iterable[Source], share: str, names: Collection[str] | None = None
+) -> tuple[dict[str, str], set[str]]:
+    """The same for the K-th of every N programs, with the names of the others."""
+    which, of = (int(number) for number in share.split("/"))
     made: dict[str, str] = {}
+    left: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for source in sources:
             for name, program in source():
                 if names is None or name in names:
-                    if name in made:
+                    if name in made or name in left:
                         raise ValueError(f"two programs are called {name}")
-                    made[name] = program.text()
-    return made
+                    if (len(made) + len(left) + 1 - which) % of:
+                        left.add(name)
+                    else:
+                        made[name] = program.text()
+    return made, left
 
 
 def texts_of(checkout: Path, names: Collection[str]) -> dict[str, str]:
@@ -85,6 +97,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.frozen", description=__doc__)
     parser.add_argument("--short", action="store_true", help="only some of the random programs")
+    parser.add_argument("--share", default="1/1", help="K/N: the K-th of every N programs")
     parser.add_argument("--update", action="store_true", help="write the table")
     parser.add_argument("--varies", action="store_true", help="mark what differs as varying")
     parser.add_argument("--against", type=Path, metavar="PATH", help="show texts of this checkout")
@@ -98,9 +111,10 @@ def main(argv: list[str]) -> int:
     if options.texts:
         json.dump(texts(ALL, set(json.load(sys.stdin))), sys.stdout)
         return 0
-    found = texts(SHORT if options.short else ALL)
+    found, left = shared_texts(SHORT if options.short else ALL, options.share)
     new = {name: digest(text) for name, text in found.items()}
     old = read(TABLE.read_text())
+    new |= {name: old[name] for name in left & set(old)}  # taken to be as they were
     if options.short:  # the other random programs are taken to be as they were
         new = {k: v for k, v in old.items() if k.startswith("random")} | new
     if options.update or options.varies:

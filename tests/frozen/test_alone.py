@@ -20,6 +20,7 @@ from tests.frozen.programs import Program, corpus
 from tests.numeric import leaves
 
 PARTS = 4
+pytestmark = pytest.mark.together
 
 
 def entries(tree: Any) -> list[float]:

@@ -73,13 +73,22 @@ def test_diff_of_two_generated_codes():
     assert lines == ["--- old f", "+++ new f", "@@ -1,2 +1,2 @@", " # f", "-x = 1", "+x = 2"]
 
 
+class Written(str):
+    """A program with this text."""
+
+    def text(self):
+        return str(self)
+
+
 @pytest.fixture
 def two_programs(tmp_path, monkeypatch):
     """A table of three programs, of which a short run takes one, and one that is new."""
     table = tmp_path / "table.txt"
     table.write_text(written({"a": "SRCAD-101", "gone": "SRCAD-101", "random b": "SRCAD-102"}))
     monkeypatch.setattr(runner, "TABLE", table)
-    monkeypatch.setattr(runner, "texts", lambda _: {"a": "SRCAD-103", "new": "SRCAD-101"})
+    given = {"a": Written("SRCAD-103"), "new": Written("SRCAD-101")}
+    monkeypatch.setattr(runner, "SHORT", (given.items,))
+    monkeypatch.setattr(runner, "ALL", (given.items,))
     return table
 
 
@@ -97,6 +106,14 @@ def test_new_and_removed_programs_do_not_fail(two_programs):
     two_programs.write_text(written({"a": "SRCAD-103", "gone": "SRCAD-101"}))
 
     assert runner.main([]) == 0
+
+
+def test_shares_have_every_program_once(two_programs, capsys):
+    assert runner.main(["--short", "--share", "2/2"]) == 0
+    assert "a: " not in capsys.readouterr().out
+
+    assert runner.main(["--short", "--share", "1/2"]) == 1
+    assert "new: new" not in capsys.readouterr().out
 
 
 # ---------------------------------------------------------------------------- the programs

@@ -289,8 +289,11 @@ def program_with_cut(end: str, cut: str, place: str) -> str:
     ids="-".join,
 )
 def test_entries_left_out_on_other_side_of_call_have_same_derivative(case, tmp_path):
+    # In the other programs all helpers are large: the generated code would be the same.
+    has_small_helpers = case[1] == "store" or case[2] == "three levels"
+    kept = ("large", "all") if has_small_helpers else ("all",)
     found = {}
-    for which in ("none", "large", "all"):
+    for which in ("none", *kept):
         with (
             np.errstate(all="ignore"),
             loaded(program_with_cut(*case), tmp_path, "cut") as module,
@@ -302,5 +305,5 @@ def test_entries_left_out_on_other_side_of_call_have_same_derivative(case, tmp_p
             found[which] = [outcome(derivative, [x]) for x in args]
             values = [outcome(module.f, [x]) for x in args]
 
-    for which, k in itertools.product(("large", "all"), range(len(values))):
+    for which, k in itertools.product(kept, range(len(values))):
         assert_same_outcome(found[which][k], found["none"][k], values[k])
