@@ -12,7 +12,7 @@ from srcad.rules.reduction import kept, shared
 
 
 @adjoint(
-    np.linalg.norm,
+    np.linalg.norm, entries="reduced",
     samples=lambda f, v, m, t: [
         f(v), f(m), f(t), f(v, keepdims=True), f(m, keepdims=True), f(t, 2, (1,)),
         *[f(m, k) for k in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)],
@@ -40,7 +40,10 @@ def norm(y_bar, y, x, ord=None, axis=None, keepdims=False):
     return matrix(y_bar, y, x, "fro" if ord is None else ord, axes, keepdims)
 
 
-@adjoint(np.linalg.vector_norm, samples=lambda f, t: [f(t, axis=(0, 1), ord=3), f(t)])
+@adjoint(
+    np.linalg.vector_norm, entries="reduced",
+    samples=lambda f, t: [f(t, axis=(0, 1), ord=3), f(t)],
+)  # fmt: skip
 def vector_norm(y_bar, y, x, *, axis=None, keepdims=False, ord=2):
     return vector(y_bar, y, x, ord, axis, keepdims)
 
