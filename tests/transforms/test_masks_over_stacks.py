@@ -17,6 +17,8 @@ OF_STACKS = {
     "det where": lambda a: np.sum(np.linalg.det(a), where=MASK),
     "slogdet": lambda a: np.sum(np.linalg.slogdet(a)[1][MASK]),
     "logabsdet": lambda a: np.sum(np.where(MASK, np.linalg.slogdet(a).logabsdet, 0.0)),
+    "cond": lambda a: np.sum(np.linalg.cond(a, 2)[MASK]),
+    "cond by 1": lambda a: np.sum(np.where(MASK, np.linalg.cond(a, 1), 0.0)),
     "inv": lambda a: np.sum(np.linalg.inv(a)[MASK] ** 2),
     "inv where": lambda a: np.sum(np.where(MASK[:, None, None], np.linalg.inv(a), 0.0)),
     "solve": lambda a: np.sum(np.linalg.solve(a, SIDES[..., None])[MASK] ** 2),
@@ -96,3 +98,16 @@ def test_broadcast_matrix_of_stack_has_sum_over_systems_taken_in():
 
     a = MATRICES[0]
     np.testing.assert_allclose(srcad.grad(function)(a), differences(function, a), rtol=1e-6)
+
+
+@pytest.mark.parametrize("p", [None, 1, -np.inf, "fro"])
+@pytest.mark.parametrize("entry", [0.0, np.nan])
+def test_condition_number_without_derivative_raises_nothing(p, entry):
+    def function(a):
+        return np.linalg.cond(a, p)
+
+    a = np.full((2, 2), entry)
+    with np.errstate(all="ignore"):
+        value, found = srcad.value_and_grad(function)(a)
+        np.testing.assert_array_equal(value, function(a))
+    assert np.all(np.isnan(found))
