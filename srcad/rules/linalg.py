@@ -46,6 +46,7 @@ def scaled(weights, a):
 # ------------------------------------------------------------------------ systems
 @adjoint(
     np.linalg.solve,
+    entries="stacked",
     order="stacks",
     samples=lambda f, w, array, square: [
         f(square(3), w), f(square(3), array(3, 2)), f(array(2, 3, 3) + 3 * np.eye(3), w),
@@ -69,6 +70,7 @@ def solve(y_bar, y, a, b):
 
 @adjoint(
     np.linalg.inv,
+    entries="stacked",
     order="stacks",
     samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3) + 3 * np.eye(3))],
 )
@@ -115,7 +117,7 @@ def tensorinv(y_bar, y, a, ind=2):
 
 
 @adjoint(
-    np.linalg.pinv,
+    np.linalg.pinv, entries="stacked",
     samples=lambda f, m, t, square: [
         f(m), f(m.T), f(t), f(square(3), hermitian=True), f(m, 1e-9), f(m.T, rtol=1e-9)],
 )  # fmt: skip
@@ -186,6 +188,7 @@ def outer(left, right):
 
 @adjoint(
     np.linalg.matrix_power,
+    entries="stacked",
     memory={"n": (1,)},
     samples=lambda f, square: [f(square(3), n) for n in (0, 1, 2, 5, -1, -3)],
 )
@@ -210,7 +213,7 @@ def powered(y_bar, a_t, n):
 
 # ------------------------------------------------------------------------ determinants
 @adjoint(
-    np.linalg.det,
+    np.linalg.det, entries="stacked",
     samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3)), f(array(4, 4))],
     kinks=lambda f: [
         (f([[1, 2], [2, 4]]), [[4, -2], [-2, 1]]), (f(np.zeros((3, 3))), np.zeros((3, 3)))],
@@ -246,6 +249,7 @@ def second_cofactors(y_bar, y, a):
 
 @adjoint(
     np.linalg.slogdet,
+    entries="stacked",
     result=Result(2, fields=("sign", "logabsdet")),
     samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3))],
 )
@@ -255,10 +259,18 @@ def slogdet(y_bar, y, a):
     Of a complex matrix both are parts of the logarithm of its determinant, whose slope that is.
     """
     if may_be_complex(a):
-        return per_matrix(of_logarithm(y_bar[0], y_bar[1], y[0]), a) * adjoined(np.linalg.inv(a))
+        slope = adjoined(inverse_if_regular(a, y[0]))
+        return per_matrix(of_logarithm(y_bar[0], y_bar[1], y[0]), a) * slope
     if y_bar[1] is None:
         return None
-    return per_matrix(y_bar[1], a) * transposed(np.linalg.inv(a))
+    return per_matrix(y_bar[1], a) * transposed(inverse_if_regular(a, y[0]))
+
+
+def inverse_if_regular(a, sign):
+    """The inverse; nan of a matrix with the determinant 0, of which there is none."""
+    singular = per_matrix(sign, a) == 0
+    unit = np.eye(np.shape(a)[-1], dtype=a.dtype)
+    return np.where(singular, np.nan, np.linalg.inv(np.where(singular, unit, a)))
 
 
 def of_logarithm(sign_bar, log_bar, sign):
@@ -271,7 +283,7 @@ def of_logarithm(sign_bar, log_bar, sign):
 
 # ------------------------------------------------------------------------ factorisations
 @adjoint(
-    np.linalg.qr,
+    np.linalg.qr, entries="stacked",
     result=Result(lambda mode="reduced": 1 if mode == "r" else 2, fields=("Q", "R")),
     samples=lambda f, m, t, square: [
         f(m.T), f(m), f(square(3), "complete"), f(m.T, mode="r"), f(m, "r"), f(t),
@@ -331,6 +343,7 @@ def thin_cotangent(q_bar, r_bar, q, r):
 
 @adjoint(
     np.linalg.cholesky,
+    entries="stacked",
     samples=lambda f, spd: [f(spd(3, 3)), f(spd(2, 3, 3)), f(spd(3, 3), upper=True)],
 )
 def cholesky(y_bar, y, a, *, upper=False):
@@ -425,6 +438,7 @@ def of_turn(turn, v_bar, w, w_bar):
 
 @adjoint(
     np.linalg.eigh,
+    entries="stacked",
     result=Result(2, fields=("eigenvalues", "eigenvectors")),
     samples=lambda f, spd: [f(spd(4, 4)), f(spd(2, 3, 3), UPLO="U")],
 )
@@ -448,7 +462,11 @@ def eigh(y_bar, y, a, UPLO="L"):
     return triangle(v @ inner @ adjoined(v), UPLO)
 
 
-@adjoint(np.linalg.eigvalsh, samples=lambda f, spd: [f(spd(4, 4)), f(spd(2, 3, 3), "U")])
+@adjoint(
+    np.linalg.eigvalsh,
+    entries="stacked",
+    samples=lambda f, spd: [f(spd(4, 4)), f(spd(2, 3, 3), "U")],
+)
 def eigvalsh(y_bar, y, a, UPLO="L"):
     """``v diag(y_bar) v.T``, folded into the triangle that is read."""
     w, v = np.linalg.eigh(a, UPLO)
@@ -520,7 +538,7 @@ def complex_triangle(bar, uplo):
 
 
 @adjoint(
-    np.linalg.eigvals, result=Result(dtype="real or complex"),
+    np.linalg.eigvals, entries="stacked", result=Result(dtype="real or complex"),
     samples=lambda f, array, spd: [
         f(array(4, 4)), f(spd(3, 3) + array(3, 3) / 9), f(array(2, 3, 3))],
 )  # fmt: skip
@@ -533,6 +551,7 @@ def eigvals(y_bar, y, a):
 
 @adjoint(
     np.linalg.eig,
+    entries="stacked",
     result=Result(2, dtype="real or complex", fields=("eigenvalues", "eigenvectors")),
     samples=(),
 )
@@ -564,7 +583,7 @@ def eig(y_bar, y, a):
     return bar if may_be_complex(a) else np.real(bar)
 
 
-@adjoint(np.linalg.svdvals, samples=lambda f, m: [f(m)])
+@adjoint(np.linalg.svdvals, entries="stacked", samples=lambda f, m: [f(m)])
 def svdvals(y_bar, y, x):
     """``u diag(y_bar) vh``."""
     u, s, vh = np.linalg.svd(x, full_matrices=False)
@@ -627,7 +646,7 @@ def of_moved_stretches(a_dot, inner, g, u, s, vh, fixed):
 
 
 @adjoint(
-    np.linalg.svd,
+    np.linalg.svd, entries="stacked",
     result=Result(
         lambda compute_uv=True: 3 if compute_uv else 1,
         static=("full_matrices",), fields=("U", "S", "Vh")),

@@ -7,12 +7,12 @@ import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
-from srcad.rules.linalg import of_stretches, transposed
+from srcad.rules.linalg import inverse_if_regular, of_stretches, transposed
 from srcad.rules.reduction import kept, shared
 
 
 @adjoint(
-    np.linalg.norm,
+    np.linalg.norm, entries="reduced",
     samples=lambda f, v, m, t: [
         f(v), f(m), f(t), f(v, keepdims=True), f(m, keepdims=True), f(t, 2, (1,)),
         *[f(m, k) for k in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)],
@@ -40,7 +40,10 @@ def norm(y_bar, y, x, ord=None, axis=None, keepdims=False):
     return matrix(y_bar, y, x, "fro" if ord is None else ord, axes, keepdims)
 
 
-@adjoint(np.linalg.vector_norm, samples=lambda f, t: [f(t, axis=(0, 1), ord=3), f(t)])
+@adjoint(
+    np.linalg.vector_norm, entries="reduced",
+    samples=lambda f, t: [f(t, axis=(0, 1), ord=3), f(t)],
+)  # fmt: skip
 def vector_norm(y_bar, y, x, *, axis=None, keepdims=False, ord=2):
     return vector(y_bar, y, x, ord, axis, keepdims)
 
@@ -51,7 +54,7 @@ def matrix_norm(y_bar, y, x, *, keepdims=False, ord="fro"):
 
 
 @adjoint(
-    np.linalg.cond,
+    np.linalg.cond, entries="stacked",
     samples=lambda f, m, array, square: [
         f(square(3)), f(m), f(m.T, -2), f(array(2, 3, 4)), f(square(3), "fro"), f(square(3), 2),
         f(square(3), "nuc"), f(square(3), 1), f(square(3), -1), f(square(3), np.inf),
@@ -60,19 +63,21 @@ def matrix_norm(y_bar, y, x, *, keepdims=False, ord="fro"):
 def cond(y_bar, y, x, p=None):
     """The ratio of the extreme singular values, or the product of the norms of `x` and its inverse.
 
-    A matrix with a condition number of 1 by all of its singular values has the derivative 0.
+    A matrix with a condition number of 1 by all of its singular values has the derivative 0, one
+    of an infinite condition number, or of none, has nan: the call itself raises no error.
     """
     if may_be_complex(x):
         return REAL_ONLY
     if p is None or p in (2, -2):
-        u, s, vh = np.linalg.svd(x, full_matrices=False)
+        finite = np.all(np.isfinite(x), axis=(-2, -1), keepdims=True)
+        u, s, vh = np.linalg.svd(np.where(finite, x, 0.0), full_matrices=False)
         places = np.arange(np.shape(s)[-1])
         first, last = places == 0, places == np.shape(s)[-1] - 1
         g, ratio = np.expand_dims(y_bar, -1), np.expand_dims(y, -1)
         if p == -2:
             return of_stretches(x, g / s[..., :1] * (last - ratio * first), u, s, vh)
         return of_stretches(x, g / s[..., -1:] * (first - ratio * last), u, s, vh)
-    inverse = np.linalg.inv(x)
+    inverse = inverse_if_regular(x, np.isfinite(y))
     size = np.linalg.norm(x, p, (-2, -1))
     other = np.linalg.norm(inverse, p, (-2, -1))
     turned = transposed(inverse)

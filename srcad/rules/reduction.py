@@ -105,7 +105,7 @@ def nanmean(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
 
 # ------------------------------------------------------------------------ spreads
 @adjoint(
-    np.var,
+    np.var, entries="reduced",
     method="var",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
@@ -118,7 +118,7 @@ def var(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=Non
 
 
 @adjoint(
-    np.std,
+    np.std, entries="reduced",
     method="std",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
@@ -254,7 +254,10 @@ def shared(y_bar, a, owners, axis, perhaps_none):
 
 
 @adjoint(
-    np.ptp, method="ptp", samples=lambda f, m, t: [f(m), f(m, 1), f(t, axis=(0, 1), keepdims=True)]
+    np.ptp,
+    entries="reduced",
+    method="ptp",
+    samples=lambda f, m, t: [f(m), f(m, 1), f(t, axis=(0, 1), keepdims=True)],
 )
 def ptp(y_bar, y, a, axis=None, *, keepdims=False):
     """The spread between the extremes; ties share equally."""

@@ -22,10 +22,12 @@ Samples = tuple[float, ...] | Callable[..., Any] | None
 # Where an entry of the result comes from: from the entries at its place, with broadcasting; from
 # one entry of an operand; from all along the axes that are taken away; from all up to its place
 # along an axis; from sums of products; from differences of products; from the entry of `x` at its
-# place, and from all of the other operand; or from no entry, only from shapes.
+# place, and from all of the other operand; from the matrix at its place in a stack; or from no
+# entry, only from shapes.
 Entries = Literal[
-    "", "each", "moved", "reduced", "running", "contracted", "crossed", "evaluated", "made"
-]
+    "", "each", "moved", "reduced", "running", "contracted", "crossed", "evaluated", "stacked",
+    "made",
+]  # fmt: skip
 # The operation as which algebra and masks know it; a total is the sum of entries, or their mean, a
 # cast converts an operand to another dtype, a copy is the same in other memory, and zeros are all
 # entries of an array whose shape alone is asked for.
@@ -304,8 +306,8 @@ class Rule:
         Where an entry of the result comes from: the entries at its place (``each``), one entry
         (``moved``), all along axes (``reduced``), all up to its place along one (``running``), a
         sum of products (``contracted``) or differences of them (``crossed``), one entry of the
-        parameter `x` and all of others (``evaluated``), or shapes alone (``made``); empty if it is
-        not known.
+        parameter `x` and all of others (``evaluated``), one matrix of a stack (``stacked``), or
+        shapes alone (``made``); empty if it is not known.
     adds_zeros : bool
         True if a function that moves entries puts zeros beside them, as `np.tril` does.
     law : str

@@ -116,7 +116,8 @@ def length(array, axis):
 
 # ------------------------------------------------------------------------ products
 @adjoint(
-    np.prod, rounds="in dtype of out", method="prod", order="keeps", active=("a", "initial"),
+    np.prod, rounds="in dtype of out", method="prod", order="keeps", entries="reduced",
+    active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),

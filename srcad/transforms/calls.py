@@ -38,8 +38,10 @@ from srcad.transforms.magnitudes import without_magnitudes
 from srcad.transforms.masks import cut, guarded_operands, record_mask
 from srcad.transforms.missing import (
     entries_stay_zero,
+    matrices_stay_zero,
     reduced_with_ones,
     rows_taking_part,
+    solved_with_identities,
     unless_cut,
     zeros_stay,
 )
@@ -376,6 +378,8 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
     y_bar = seed_of(op.result, with_values(scope, op, bars))
     operands = rows_taking_part(scope, op, rule, y_bar, operands)
     operands, result = reduced_with_ones(scope, op, rule, y_bar, operands)
+    if result is op.result:
+        operands, result = solved_with_identities(scope, op, rule, y_bar, operands)
     leading = leading_of(scope, op, rule, y_bar, result)
     for place, arg, entry in chosen_entries(scope, op, rule, operands, leading, {}):
         if scope.sweep.facts.of(arg) is not False:
@@ -383,6 +387,7 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
             if not rule.shipped:
                 entry = Check(scope, op, rule, place).entry(arg, entry)
             entry = entries_stay_zero(scope, op, rule, y_bar, entry)
+            entry = matrices_stay_zero(scope, op, rule, y_bar, arg, entry)
             contribute_structure(scope, arg, entry)
 
 

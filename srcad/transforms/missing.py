@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from srcad import runtime
 from srcad.analysis.arguments import arguments, rule_of
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
@@ -212,7 +213,7 @@ def reduced_with_ones(
     x = operands.get(0)
     if rule.saves or rule.primal is not None or not isinstance(x, Value):
         return operands, op.result
-    axes = _axes_away(op, rule, x)
+    axes, keeps = _axes_away(op, rule, x)
     along = _axis_along(op, rule, x) if axes is None else None
     if (axes is None and along is None) or not isinstance(y_bar, Value):
         return operands, op.result
@@ -223,8 +224,89 @@ def reduced_with_ones(
         x = scope.call(np.where, _any_from_here(scope, test, along), x, Const(1.0))
         return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
     assert axes is not None
-    x = scope.call(np.where, scope.call(np.expand_dims, test, axes), x, Const(1.0))
+    wide = test if keeps else scope.call(np.expand_dims, test, axes)
+    x = scope.call(np.where, wide, x, Const(1.0))
     return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
+
+
+def solved_with_identities(
+    scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, operands: dict[int | str, Arg]
+) -> tuple[dict[int | str, Arg], Arg]:
+    """Return the operands and the result of a stack of systems, others where they are left out.
+
+    Of a system whose solution has a zero cotangent the matrix is the identity, and the solution 0.
+    """
+    a = operands.get(0)
+    if rule.entries != "stacked" or not _is_system(op) or not isinstance(a, Value):
+        return operands, op.result
+    test = _matrices_taking_part(scope, op, a, y_bar)
+    if test is None:
+        return operands, op.result
+    size = scope.call(operator.getitem, scope.builder.shape(a), Const(-1))
+    column = _in_rank(scope, test, (_rank(a) or 0) - 2, 2)
+    solution = _in_rank(scope, test, (_rank(a) or 0) - 2, _core_rank(op, a))
+    a = scope.call(np.where, column, a, scope.call(np.eye, size))
+    return {**operands, 0: a}, scope.call(np.where, solution, op.result, Const(0.0))
+
+
+def matrices_stay_zero(
+    scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, arg: Arg, entry: Any
+) -> Any:
+    """Return the cotangent of a stack of matrices, 0 where what they give has cotangent 0."""
+    if rule.entries != "stacked" or not isinstance(entry, Value) or not isinstance(arg, Value):
+        return entry
+    test = _matrices_taking_part(scope, op, arg, y_bar)
+    if test is None:
+        return entry
+    if _is_system(op):  # its matrices have the axes of all stacks
+        return scope.call(runtime.unbroadcast, entry, arg)
+    return unless_cut(scope, _in_rank(scope, test, (_rank(arg) or 0) - 2, 2), entry)
+
+
+def _is_system(op: Call) -> bool:
+    """Return True if a call of stacks takes right sides beside matrices."""
+    second = argument_type(op.args[1]) if len(op.args) > 1 else None
+    return isinstance(second, Numeric) and not is_scalar(second)
+
+
+def _matrices_taking_part(scope: ReverseScope, op: Call, a: Value, y_bar: Any) -> Value | None:
+    """Emit a flag for each matrix of a stack, False where the cotangents of its results are 0.
+
+    None for a single matrix, where the number of axes is unknown, and where no entry is left out.
+    """
+    rank = _rank(a)
+    if rank is None or rank <= 2:
+        return None
+    results = [op.result]
+    if isinstance(op.result.type, TupleOf):
+        results = [call.result for call in scope.sweep.read_by.get(op.result, ())]
+    if not any(arrives(scope.sweep, value, towards_selection) for value in results):
+        return None
+    found: Value | None = None
+    for bar in y_bar.items if isinstance(y_bar, Display) else (y_bar,):
+        if not isinstance(bar, Value):
+            continue
+        own = getattr(bar.type, "shape", None)
+        if own is None or len(own) < rank - 2:
+            return None
+        flags = scope.call(operator.ne, bar, Const(0.0))
+        core = tuple(range(rank - 2, len(own)))
+        if core:
+            flags = scope.call(np.any, flags, axis=Const(core if len(core) > 1 else core[0]))
+        found = flags if found is None else scope.call(np.logical_or, found, flags)
+    return found
+
+
+def _core_rank(op: Call, a: Value) -> int:
+    """Return the number of axes of the result for one matrix of a stack."""
+    return (_rank(op.result) or 0) - ((_rank(a) or 0) - 2)
+
+
+def _in_rank(scope: ReverseScope, flags: Value, rank: int, core: int) -> Value:
+    """Emit flags of stacks with axes of length 1 for those of a matrix, a vector or a number."""
+    if core == 0:
+        return flags
+    return scope.call(np.expand_dims, flags, Const(tuple(range(rank, rank + core))))
 
 
 def entries_stay_zero(scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, entry: Any) -> Any:
@@ -240,27 +322,44 @@ def entries_stay_zero(scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, ent
     return unless_cut(scope, scope.call(operator.ne, y_bar, Const(0.0)), entry)
 
 
-def _axes_away(call: Call, rule: Rule, value: Value) -> Arg | None:
-    """Return the axes that a call reduces, if its result keeps the others as they are."""
-    if rule.kind != "adjoint" or "axis" not in (*rule.parameters, *rule.keywords):
-        return None
+def _axes_away(call: Call, rule: Rule, value: Value) -> tuple[Arg | None, bool]:
+    """Return the axes that a call reduces, and whether they stay with length 1.
+
+    None if the result does not keep the others as they are, or if that is unknown.
+    """
+    names = (*rule.parameters, *rule.keywords)
+    if rule.kind != "adjoint" or "axis" not in names:
+        return None, False
     given = arguments(call)
-    place = rule.parameters.index("axis") if "axis" in rule.parameters else "axis"
-    axis = given.get(place, given.get("axis"))
+
+    def option(name: str) -> Arg | None:
+        place = rule.parameters.index(name) if name in rule.parameters else name
+        return given.get(place, given.get(name))
+
+    axis, keeps = option("axis"), option("keepdims") or Const(False)
     items = axis.items if isinstance(axis, Display) else (axis,)
     if not all(isinstance(item, Const) and type(item.value) is int for item in items):
-        return None
+        return None, False
+    if not isinstance(keeps, Const) or type(keeps.value) is not bool:
+        return None, False
     before, after = _rank(value), _rank(call.result)
-    return axis if before and after and before - after == len(items) else None
+    if keeps.value:
+        known = "keepdims" in names and (before == after if before and after else True)
+        return (axis, True) if known and rule.entries == "reduced" else (None, False)
+    if before is None or after is None:
+        return (axis if rule.entries == "reduced" else None), False
+    return (axis if before - after == len(items) else None), False
 
 
 def _axis_along(call: Call, rule: Rule, value: Value) -> Const | None:
     """Return the axis of a cumulative function."""
-    if rule.entries != "running" or _rank(value) is None or _rank(value) != _rank(call.result):
+    if rule.entries != "running":
         return None
     given = arguments(call)
     place = rule.parameters.index("axis") if "axis" in rule.parameters else "axis"
-    axis = given.get(place, given.get("axis", Const(0)))
+    axis = given.get(place, given.get("axis"))
+    if axis is None and _rank(value) is not None and _rank(value) == _rank(call.result):
+        axis = Const(0)
     known = isinstance(axis, Const) and type(axis.value) is int
     includes = given.get("include_initial", Const(False))
     return axis if known and includes == Const(False) else None  # type: ignore[return-value]
@@ -397,6 +496,8 @@ def _keeps_places(sweep: Sweep, call: Call, value: Value) -> bool:
         return True
     if row_of(call.target).entries == "evaluated" and _argument(call, "x") is value:
         return not is_scalar(value.type)
+    if row_of(call.target).entries == "stacked":
+        return (_rank(value) or 0) > 2
     if is_indexed(call.target) and call.args[0] is not value:
         return False
     rule = rule_of(call.target)

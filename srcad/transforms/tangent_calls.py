@@ -111,7 +111,9 @@ def _of_kind(scope: ReverseScope, value: Value, dot: Tangent) -> Tangent:
         return dot
     type_, given = value.type, dot.type
     if scope.sweep.is_unsettled(type_, given):
-        return scope.call(runtime.real_part_like, dot, value)
+        # A list has a list of tangents: directions must not take the place of its items.
+        known = None if isinstance(type_, Numeric) else cotangent_type(type_)
+        return scope.builder.call(runtime.real_part_like, dot, value, type=known)
     if not isinstance(type_, Numeric):
         return dot
     if type_.is_real and scope.sweep.is_complex(given):

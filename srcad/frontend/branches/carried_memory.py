@@ -2,9 +2,9 @@
 
 A carried array begins an iteration as one of three things.  *Exact*: a version of the array that it
 was before the loop.  *Own*: an array that no other name shares; which one may differ from iteration
-to iteration (``u, un = un, u``).  *Any*: one of several arrays, perhaps also that of another name.
-A view of a carried array is not carried: it is taken anew at the start of every iteration
-(`Taken`).
+to iteration (``u, un = un, u``), and `Machine.began` has those from outside the function among
+them.  *Any*: one of several arrays, perhaps also that of another name.  A view of a carried array
+is not carried: it is taken anew at the start of every iteration (`Taken`).
 
 The first guess is `own` where no other name shares the array, else `exact`; where an iteration
 leaves something else the guess is weakened, and the body read again.
@@ -23,7 +23,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.cells import same_parts
 from srcad.frontend.store.known_layout import layout
 from srcad.frontend.store.origins import inner_values, note_layout_of, origin, realised
-from srcad.frontend.store.ownership import with_beginnings
+from srcad.frontend.store.ownership import is_held_outside, with_beginnings
 from srcad.ir.core import Value
 from srcad.ir.memory import has_storage
 from srcad.startup.records import dataclass, field
@@ -144,12 +144,24 @@ class CarriedMemory:
         elif mode == EXACT:
             self.state.origins[param] = Origin(found.objects, found.steps, holds)
         else:
-            objects = (found.objects & self._tokens()) | {self.mixed}
+            objects = self._lasting(found.objects) | {self.mixed}
             self.state.origins[param] = Origin(objects, None, holds)
 
     def _tokens(self) -> set[Value]:
         """Return the arrays that are there when an iteration starts."""
         return self.outer | set(self.modes) | {self.mixed}
+
+    def _lasting(self, objects: frozenset[Value]) -> frozenset[Value]:
+        """Return the arrays that are there when the next iteration starts, under other names too.
+
+        An array from outside the function has no name before the loop if the body reads it first.
+        """
+        return (objects & self._tokens()) | self._held_outside(objects)
+
+    def _held_outside(self, objects: frozenset[Value]) -> frozenset[Value]:
+        """Return the arrays that others hold, among these and what they were before."""
+        every = with_beginnings(self.state, objects)
+        return frozenset(one for one in every if is_held_outside(self.state, one))
 
     # ------------------------------------------------------------------------------- trips
     def opened(self, header: AbstractValue, roots: dict[Value, Value]) -> AbstractValue:
@@ -236,13 +248,15 @@ class CarriedMemory:
         if mode is None:
             return not has_storage(leaf) or not self._objects(end)
         if mode == ANY:
-            return self._objects(end) & self._tokens() <= origin(self.state, leaf).everything
+            return self._lasting(self._objects(end)) <= origin(self.state, leaf).everything
         if not isinstance(end, Value):
             return not self._objects(end)
         found, guess = origin(self.state, end), origin(self.state, leaf)
         if found.holds & self._tokens() > guess.holds or (found.holds and not guess.holds):
             return False
         if mode == OWN:
+            if not self._held_outside(found.objects) <= self.state.began[leaf]:
+                return False
             asked = self.state.layouts.get(leaf)
             return asked is None or layout(self.state, end) == asked
         return (found.objects, found.steps) == (guess.objects, guess.steps)
@@ -296,6 +310,8 @@ class CarriedMemory:
             guess = origin(self.state, leaf)
             if holds and not guess.holds:
                 return mode, Origin(guess.objects, guess.steps, holds | guess.holds)
+            if mode == OWN and not self._held_outside(objects) <= self.state.began[leaf]:
+                return OWN, Origin(objects | self.state.began[leaf], None, holds)
         everything = objects | holds
         if mode == EXACT and self._is_alone(everything & self.outer):
             return OWN, Origin(objects, None, holds)

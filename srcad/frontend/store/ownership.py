@@ -66,6 +66,16 @@ def is_captured(state: Machine, object_: Value) -> bool:
     )
 
 
+def is_held_outside(state: Machine, object_: Value) -> bool:
+    """Return True if others hold an object, so that a write into it is refused."""
+    return (
+        is_captured(state, object_)
+        or is_unowned(state, object_)
+        or object_ in state.inactive.kept
+        or object_ in state.outside.given
+    )
+
+
 def is_unowned(state: Machine, object_: Value) -> bool:
     """Return True if the owner of an object is unknown at compile time."""
     return object_ in state.inactive.unknown

@@ -14,7 +14,7 @@ from srcad.runtime import unbroadcast
 
 
 @adjoint(
-    special.logsumexp, active=("a", "b"),
+    special.logsumexp, entries="reduced", active=("a", "b"),
     samples=lambda f, v, m, t, near: [
         f(v), f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)), f(t, (-1, 0), None, True),
         f(t, axis=(1,)), f(m, 1, near(0.5, 2.0, 3, 4)), f(m, b=near(0.5, 2.0, 4), axis=0),
