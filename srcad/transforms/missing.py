@@ -599,7 +599,7 @@ def _back_to_data(sweep: Sweep, value: Value) -> list[Value] | None:
         return None if _is_data(value) else []
     if call is None:
         return sweep.crossings.origins.get(value, [])
-    return None if any(map(_is_data, _constants(call))) else list(call.operands)
+    return None if any(_is_data(c) for c in _constants(call)) else list(call.operands)
 
 
 def _is_part_or_made(call: Call | None) -> bool:
@@ -610,7 +610,7 @@ def _is_part_or_made(call: Call | None) -> bool:
     return is_indexed(call.target) or row.entries == "made" or row.law == "zeros"
 
 
-def _constants(call: Call) -> list[Arg]:
+def _constants(call: Call) -> list[Const]:
     return [arg for arg in arguments(call).values() if isinstance(arg, Const)]
 
 

@@ -556,7 +556,7 @@ def dblquad(state: Machine, solver: Solver) -> AbstractValue:
     limits = (solver.given["a"], solver.given["b"])
     names = ("epsabs", "epsrel")
     options = {name: solver.options[name] for name in names if name in solver.options}
-    inner = solvers.inner_of_dblquad
+    inner: Any = solvers.inner_of_dblquad
     between = [solver.given["gfun"], solver.given["hfun"]]
     if solver.name == "tplquad":
         inner = solvers.inner_of_tplquad
@@ -573,12 +573,12 @@ def nquad(state: Machine, solver: Solver) -> AbstractValue:
     opts = solver.options.get("opts", Constant(None))
     if _is_none(opts):
         opts = Constant({})
-    each = [opts] * len(ranges)
+    each: list[AbstractValue] = [opts] * len(ranges)
     if not isinstance(opts, DictValue) and not isinstance(getattr(opts, "value", None), dict):
         each = _items(state, solver, "opts")
-    last = each[-1]
+    last: Any = each[-1]
     if isinstance(last, Constant) and isinstance(last.value, dict):
-        options = {name: Constant(value) for name, value in last.value.items()}
+        options: dict[str, Any] = {name: Constant(value) for name, value in last.value.items()}
     elif isinstance(last, DictValue):
         options = dict(zip(last.keys, last.items, strict=True))
     else:
@@ -590,7 +590,7 @@ def nquad(state: Machine, solver: Solver) -> AbstractValue:
     limits = (getitem(state, ends, Constant(0)), getitem(state, ends, Constant(1)))
     function = solver.function
     if len(ranges) > 1:
-        rest = (ListValue(list(ranges[:-1])), ListValue(list(each[:-1])))
+        rest = (TupleValue(tuple(ranges[:-1])), TupleValue(tuple(each[:-1])))
         function = BoundValue(Constant(solvers.inner_of_nquad), (function, *rest))
     return _integral(state, solver, function, limits, options)
 
