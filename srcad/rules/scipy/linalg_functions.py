@@ -104,7 +104,7 @@ def tanhm(y_bar, y, A):
     samples=lambda f, array: [f(array(3, 3) + 3 * np.diag([1, -1, 1]))],
 )
 def signm(y_bar, y, A):
-    """SciPy below 1.18 returns float64 for a block matrix of float32, which is defective."""
+    # SciPy below 1.18 converts the block matrix, which is defective, from float32 to float64.
     found = corner(linalg.signm(blocks(adjoined(A), y_bar)))
     return np.astype(found, y_bar.dtype, copy=False)
 
