@@ -9,6 +9,7 @@ import srcad
 MASK = np.array([True, False, True])
 MATRICES = np.array([[[2.0, 1.0], [0.5, 3.0]], np.full((2, 2), np.nan), [[3.0, 1.0], [1.0, 2.0]]])
 SIDES = np.array([[1.0, 2.0], [2.0, 1.0], [0.5, 1.0]])
+NAN_HAS_CONDITION = np.lib.NumpyVersion(np.__version__) >= "2.5.0"  # before, `cond` raises
 ROWS = np.array([[1.0, 2.0, 3.0], [np.nan, 1.0, 2.0], [0.5, 1.5, 2.5]])
 POINTS = np.array([0.0, 1.0, 2.0])
 
@@ -17,7 +18,6 @@ OF_STACKS = {
     "det where": lambda a: np.sum(np.linalg.det(a), where=MASK),
     "slogdet": lambda a: np.sum(np.linalg.slogdet(a)[1][MASK]),
     "logabsdet": lambda a: np.sum(np.where(MASK, np.linalg.slogdet(a).logabsdet, 0.0)),
-    "cond": lambda a: np.sum(np.linalg.cond(a, 2)[MASK]),
     "cond by 1": lambda a: np.sum(np.where(MASK, np.linalg.cond(a, 1), 0.0)),
     "inv": lambda a: np.sum(np.linalg.inv(a)[MASK] ** 2),
     "inv where": lambda a: np.sum(np.where(MASK[:, None, None], np.linalg.inv(a), 0.0)),
@@ -31,6 +31,8 @@ OF_STACKS = {
     "eigvalsh": lambda a: np.sum(np.linalg.eigvalsh(a)[MASK] ** 2),
     "quotient": lambda a: np.sum(np.linalg.inv(1 / a)[MASK]),
 }
+if NAN_HAS_CONDITION:
+    OF_STACKS["cond"] = lambda a: np.sum(np.linalg.cond(a, 2)[MASK])
 OF_ROWS = {
     "prod": lambda x: np.sum(np.where(MASK, np.prod(x, axis=1), 0.0)),
     "norm": lambda x: np.sum(np.linalg.norm(x, axis=1)[MASK]),
@@ -103,6 +105,9 @@ def test_broadcast_matrix_of_stack_has_sum_over_systems_taken_in():
 @pytest.mark.parametrize("p", [None, 1, -np.inf, "fro"])
 @pytest.mark.parametrize("entry", [0.0, np.nan])
 def test_condition_number_without_derivative_raises_nothing(p, entry):
+    if np.isnan(entry) and p is None and not NAN_HAS_CONDITION:
+        pytest.skip("the call raises an error itself")
+
     def function(a):
         return np.linalg.cond(a, p)
 
