@@ -259,18 +259,26 @@ def slogdet(y_bar, y, a):
     Of a complex matrix both are parts of the logarithm of its determinant, whose slope that is.
     """
     if may_be_complex(a):
-        slope = adjoined(inverse_if_regular(a, y[0]))
+        slope = adjoined(inverse_or_nan(a))
         return per_matrix(of_logarithm(y_bar[0], y_bar[1], y[0]), a) * slope
     if y_bar[1] is None:
         return None
-    return per_matrix(y_bar[1], a) * transposed(inverse_if_regular(a, y[0]))
+    return per_matrix(y_bar[1], a) * transposed(inverse_or_nan(a))
 
 
-def inverse_if_regular(a, sign):
+def inverse_or_nan(a):
     """The inverse; nan of a matrix with the determinant 0, of which there is none."""
-    singular = per_matrix(sign, a) == 0
-    unit = np.eye(np.shape(a)[-1], dtype=a.dtype)
-    return np.where(singular, np.nan, np.linalg.inv(np.where(singular, unit, a)))
+    try:
+        return np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        singular = np.linalg.det(a)[..., None, None] == 0
+        unit = np.eye(np.shape(a)[-1], dtype=a.dtype)
+        return np.where(singular, np.nan, np.linalg.inv(np.where(singular, unit, a)))
+
+
+@adjoint(inverse_or_nan, entries="stacked", order="stacks", samples=())
+def inverse_or_nan_rule(y_bar, y, a):
+    return -(adjoined(y) @ y_bar @ adjoined(y))
 
 
 def of_logarithm(sign_bar, log_bar, sign):

@@ -7,7 +7,7 @@ import numpy as np
 
 from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
-from srcad.rules.linalg import inverse_if_regular, of_stretches, transposed
+from srcad.rules.linalg import inverse_or_nan, of_stretches, transposed
 from srcad.rules.reduction import kept, shared
 
 
@@ -77,7 +77,7 @@ def cond(y_bar, y, x, p=None):
         if p == -2:
             return of_stretches(x, g / s[..., :1] * (last - ratio * first), u, s, vh)
         return of_stretches(x, g / s[..., -1:] * (first - ratio * last), u, s, vh)
-    inverse = inverse_if_regular(x, np.isfinite(y))
+    inverse = inverse_or_nan(x)
     size = np.linalg.norm(x, p, (-2, -1))
     other = np.linalg.norm(inverse, p, (-2, -1))
     turned = transposed(inverse)
