@@ -154,7 +154,7 @@ def test_solver_closure_rejection_remedy_is_applicable():
     integrate = pytest.importorskip("scipy.integrate")
 
     def f(x):
-        return integrate.quad(lambda t: t * x[0], 0, 1)[0]
+        return integrate.solve_ivp(lambda t, y: y * x[0], (0, 1), [1.0]).y[0, -1]
 
     said = refusal(f)
 

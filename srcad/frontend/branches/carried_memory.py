@@ -23,7 +23,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.cells import same_parts
 from srcad.frontend.store.known_layout import layout
 from srcad.frontend.store.origins import inner_values, note_layout_of, origin, realised
-from srcad.frontend.store.ownership import is_held_outside, with_beginnings
+from srcad.frontend.store.ownership import is_captured, is_held_outside, with_beginnings
 from srcad.ir.core import Value
 from srcad.ir.memory import has_storage
 from srcad.startup.records import dataclass, field
@@ -82,6 +82,7 @@ class CarriedMemory:
     structures: Counter[int] = field(default_factory=Counter)
     roots: dict[Value, Value] = field(default_factory=dict)
     apart: set[int] = field(default_factory=set)
+    foreign: Value | None = None
 
     def __post_init__(self) -> None:
         for env in self.before:
@@ -161,7 +162,13 @@ class CarriedMemory:
     def _held_outside(self, objects: frozenset[Value]) -> frozenset[Value]:
         """Return the arrays that others hold, among these and what they were before."""
         every = with_beginnings(self.state, objects)
-        return frozenset(one for one in every if is_held_outside(self.state, one))
+        held = {one for one in every if is_held_outside(self.state, one)}
+        lasting = {one for one in held if one in self.outer or is_captured(self.state, one)}
+        if held > lasting:  # made by each iteration anew: one stands for all
+            self.foreign = self.foreign or next(iter(held - lasting))
+            self.state.inactive.unknown.add(self.foreign)
+            lasting.add(self.foreign)
+        return frozenset(lasting)
 
     # ------------------------------------------------------------------------------- trips
     def opened(self, header: AbstractValue, roots: dict[Value, Value]) -> AbstractValue:
