@@ -39,6 +39,7 @@ from srcad.frontend.prelude.solvers import (
     without_tails,
 )
 from srcad.rules.declare import adjoint, nondifferentiable
+from srcad.rules.equations import checked_residual
 
 # mypy: ignore-errors
 
@@ -53,13 +54,29 @@ nondifferentiable(run_solver, memory="fresh")
 
 def solve_or_nan(a, b, problem):
     """Return ``inv(a) @ b``; nan with a warning if the matrix is singular."""
-    lapack = sys.modules["scipy.linalg"].lapack
-    factors, pivots, info = lapack.dgetrf(a)
-    rcond = 0.0 if info else lapack.dgecon(factors, np.linalg.norm(a, 1))[0]
+    scipy = sys.modules.get("scipy.linalg")
+    x, rcond = solved_by_numpy(a, b) if scipy is None else solved_by_lapack(scipy.lapack, a, b)
     if rcond > np.finfo(float).eps:
-        return lapack.dgetrs(factors, pivots, b)[0]
+        return x
     warn(problem, SINGULAR)
     return np.full(np.shape(b), np.nan)
+
+
+def solved_by_lapack(lapack, a, b):
+    """Return ``inv(a) @ b`` and the reciprocal condition number, 0 for a singular matrix."""
+    factors, pivots, info = lapack.dgetrf(a)
+    if info:
+        return None, 0.0
+    return lapack.dgetrs(factors, pivots, b)[0], lapack.dgecon(factors, np.linalg.norm(a, 1))[0]
+
+
+def solved_by_numpy(a, b):
+    """Return the same without SciPy."""
+    try:
+        inverse = np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return None, 0.0
+    return np.linalg.solve(a, b), 1.0 / (np.linalg.norm(a, 1) * np.linalg.norm(inverse, 1))
 
 
 @adjoint(solve_or_nan, active=("a", "b"), samples=())
@@ -248,3 +265,48 @@ def bars_of_integral(v_bar, function, a, b, active, others, options):
         bars.append(part[0] if np.ndim(leaf) == 0 else np.reshape(part, np.shape(leaf)))
         start = start + np.size(leaf)
     return a_bar, b_bar, tuple(bars)
+
+
+# ---------------------------------------------------------------------------- solvers of users
+def flat(tree):
+    """Return the numbers of a number, an array, or a tuple or dict of these, in one row."""
+    if isinstance(tree, dict):
+        return np.concatenate([np.ravel(tree[key]) for key in tree])
+    if isinstance(tree, tuple | list):
+        return np.concatenate([np.ravel(item) for item in tree])
+    return np.ravel(tree)
+
+
+def like(row, tree):
+    """Return numbers in the structure of a tree."""
+    if isinstance(tree, dict):
+        keys, start, found = list(tree), 0, {}
+        for key in keys:
+            part = row[start : start + np.size(tree[key])]
+            found[key] = (
+                part[0] if np.ndim(tree[key]) == 0 else np.reshape(part, np.shape(tree[key]))
+            )
+            start = start + np.size(tree[key])
+        return found
+    if isinstance(tree, tuple | list):
+        parts, start = [], 0
+        for item in tree:
+            part = row[start : start + np.size(item)]
+            parts.append(part[0] if np.ndim(item) == 0 else np.reshape(part, np.shape(item)))
+            start = start + np.size(item)
+        return tuple(parts)
+    return row[0] if np.ndim(tree) == 0 else np.reshape(row, np.shape(tree))
+
+
+def cotangents_of_equations(residual, x_bar, x, arguments, equations):
+    """Return the cotangents of the arguments of a solver, by the implicit function theorem."""
+
+    def checked(z, *given):
+        return checked_residual(residual(z, *given), x, equations)
+
+    jac = jacobian(lambda row: flat(checked(like(row, x), *arguments)))(flat(x))
+    seed = -solve_or_nan(jac.T, flat(x_bar), equations)
+    return pullback(lambda *given: checked(x, *given), *arguments)[1](like(seed, x))
+
+
+Closure.equations = staticmethod(cotangents_of_equations)

@@ -14,10 +14,19 @@ from typing import Any, NoReturn
 from srcad import errors
 from srcad.arguments.request import UNSET, Request, requested
 from srcad.frontend.domain.predicates import is_hashable
-from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, ListValue, TupleValue
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Constant,
+    FunctionValue,
+    ListValue,
+    MethodValue,
+    TupleValue,
+)
 from srcad.frontend.machine.constants import known
 from srcad.frontend.machine.dispatch import apply, means_object
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.prelude.callbacks import with_constants
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.stopped import stopped
 from srcad.ir.core import Atom
@@ -200,8 +209,14 @@ def refuse_check(state: Machine) -> NoReturn:
 
 
 def nested_stop_gradient(state: Machine, given: Given) -> AbstractValue:
-    """``stop_gradient(x)``: the same parts as new values through which nothing flows."""
-    return stopped(state, given.args[0])
+    """``stop_gradient(x)``: the same parts as new values through which nothing flows.
+
+    What a function captures is taken for constant when it is called.
+    """
+    (x,) = given.args
+    if isinstance(x, BoundValue | FunctionValue | MethodValue):
+        return BoundValue(Constant(with_constants), (x,), {})
+    return stopped(state, x)
 
 
 # ------------------------------------------------------------------------------ differentiation

@@ -44,17 +44,21 @@ from srcad.rules import (  # noqa: F401 - each registers its rules
     unruled,
 )
 from srcad.rules.declare import adjoint, bilinear, derivative, linear, nondifferentiable, tangent
+from srcad.rules.equations import implicit
 from srcad.rules.formulas import applied, spelling
+from srcad.rules.functions import ActiveFunction
 from srcad.rules.registry import add_file, is_static, lookup, qualified_name, rows, static, version
 from srcad.rules.row import NO_PARTIAL, NoPartial, Rule
 
 __all__ = [
     "NO_PARTIAL",
+    "ActiveFunction",
     "NoPartial",
     "Rule",
     "adjoint",
     "bilinear",
     "derivative",
+    "implicit",
     "is_static",
     "linear",
     "lookup",

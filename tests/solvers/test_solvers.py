@@ -13,7 +13,7 @@ import srcad
 from srcad.errors import UnsupportedSyntaxError, UnsupportedTypeError
 from tests.marks import some
 from tests.numeric import difference, leaves
-from tests.solvers import integrals, minima, roots
+from tests.solvers import integrals, minima, own, roots
 
 PROGRAMS = {
     **{name: (*program, 2e-6) for name, program in roots.PROGRAMS.items()},
@@ -22,6 +22,7 @@ PROGRAMS = {
         for name, program in minima.PROGRAMS.items()
     },
     **{name: (*program, 1e-6) for name, program in integrals.PROGRAMS.items()},
+    **{name: (*program, 1e-6) for name, program in own.PROGRAMS.items()},
 }
 
 

@@ -17,6 +17,7 @@ from srcad.arguments.signature import holds_its_code
 from srcad.errors import SrcadError
 from srcad.frontend.branches.choices import by_argument
 from srcad.frontend.calls import method_call
+from srcad.frontend.calls.active_functions import call_with_functions
 from srcad.frontend.control.iteration import gone_through
 from srcad.frontend.domain import representation
 from srcad.frontend.domain.frames import NotConstant, Unreachable
@@ -26,6 +27,7 @@ from srcad.frontend.domain.values import (
     AbstractValue,
     Conflict,
     Constant,
+    DictValue,
     GeneratorValue,
     ListValue,
     RecordValue,
@@ -226,7 +228,7 @@ _being_read: set[FunctionType] = set()
 def type_of_several(
     state: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> Type | None:
-    """Return the type of the result of a user's function, if it is a tuple; else None.
+    """Return the type of the result of a user's function, if it is a tuple or dict; else None.
 
     The function is read as if it had no rule, and then it is as if it had not been read.
     """
@@ -244,7 +246,7 @@ def type_of_several(
         dispatch.unless_refused(state, read)
     finally:
         _being_read.discard(function)
-    several = found and isinstance(found[0], TupleValue | RecordValue)
+    several = found and isinstance(found[0], DictValue | TupleValue | RecordValue)
     type_ = representation.representing_type(found[0]) if several else None
     return type_ if isinstance(type_, TupleOf) else None
 
@@ -545,6 +547,9 @@ def _ruled(state: Machine, function: Any, rule: Rule, args: Args, kwargs: Kwargs
     )
     args, kwargs = as_arrays(state, function, args, kwargs)
     type_ = type_of_several(state, function, args, kwargs)
+    with_functions = call_with_functions(state, rule, args, kwargs, type_)
+    if with_functions is not None:
+        return state.box(with_functions)
     if rule.primal is not None and state.is_active(*args, *kwargs.values()):
         pair = TupleOf((type_ or OPAQUE, OPAQUE))
         made = state.emit(rule.primal, *args, kwargs=kwargs, type=pair)

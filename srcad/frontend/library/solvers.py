@@ -24,12 +24,14 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, attribute, means, means_in
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.closures import closure_of, holds_function
+from srcad.frontend.operations.closures import Closure, closure_of, holds_function
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.reified_closures import reads_active, reads_outside
 from srcad.frontend.prelude import solvers
 from srcad.frontend.store.stopped import constant_of
 from srcad.ir.core import Value
+from srcad.rules.equations import cotangents_of_arguments
+from srcad.rules.registry import lookup
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import FLOAT, Numeric
 from srcad.types.sizes import constant_extent, fresh_extent
@@ -639,3 +641,25 @@ def integrate_slopes(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValu
         type=_any_vector(),
         hint="slopes",
     )
+
+
+# ---------------------------------------------------------------------------- rules of users
+@means(cotangents_of_arguments)
+def equations_of_users(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Interpret a rule of `srcad.rules.implicit`."""
+    lookup(solvers.root_of)  # reads the file with the rules of solvers
+    if not _is_of_numbers(args[2]):
+        state.refuse(
+            errors.RuleError,
+            "cannot differentiate this result of a solver by its equations",
+            why="it holds something else than numbers and arrays.",
+            help=("write the rule with @srcad.rules.adjoint, whose 'y' is the whole result",),
+        )
+    return apply(state, Constant(Closure.equations), args, kwargs)
+
+
+def _is_of_numbers(box: AbstractValue) -> bool:
+    """Return True for a number, an array, or a tuple, list or dict of these."""
+    if isinstance(box, TupleValue | ListValue | DictValue):
+        return all(map(_is_of_numbers, box.items))
+    return isinstance(box, Value) and (isinstance(box.type, Numeric) or box.type == Opaque())

@@ -37,9 +37,11 @@ from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.reified_closures import factory_of, free_variables
 from srcad.frontend.outside.doubts import record_possible_writes
 from srcad.frontend.outside.unseen_reads import SKIPPED
+from srcad.frontend.prelude.callbacks import with_constants
 from srcad.frontend.prelude.solvers import slopes_at
 from srcad.frontend.source.effects import Effects
 from srcad.frontend.source.written_names import ANYTHING, ITEMS, written_outside
+from srcad.frontend.store.stopped import constant_of
 from srcad.ir import primitives
 from srcad.ir.core import Location, Value
 from srcad.startup.records import replace
@@ -61,7 +63,9 @@ class Closure:
         The location of the call.
     """
 
-    derivative: ClassVar[Callable[[Request, Any], Any] | None] = None  # what ``grad(f)`` makes
+    # `srcad.api` provides both: what ``grad(f)`` makes, and a function for rules by equations.
+    derivative: ClassVar[Callable[[Request, Any], Any] | None] = None
+    equations: ClassVar[Callable[..., Any] | None] = None
 
     def __init__(
         self,
@@ -161,6 +165,19 @@ def interpret_closure(
     return mapped(closure.box, change)
 
 
+@means(with_constants)
+def interpret_with_constants(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Call a function whose captured values are constants."""
+
+    def change(part: AbstractValue) -> AbstractValue | None:
+        return constant_of(state, part) if isinstance(part, Value) else None
+
+    whole = _with_captures(state, args[0], {})
+    _refuse_effects(state, whole, "take what {} captures for constant")
+    function = mapped(whole, change)
+    return apply(state, function, args[1:], kwargs)
+
+
 @means(slopes_at)
 def interpret_slopes(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Interpret the gradient of a closure."""
@@ -202,7 +219,10 @@ def _without_path(frame: Frame) -> Frame:
     return replace(frame, path=None, outer=outer, env={}, functions=[])
 
 
-def _refuse_effects(state: Machine, whole: AbstractValue) -> None:
+_TO_SOLVER = "hand {} to a solver"
+
+
+def _refuse_effects(state: Machine, whole: AbstractValue, use: str = _TO_SOLVER) -> None:
     """Refuse a function that mutates objects of the program: the solver gets copies of them.
 
     State outside that it may mutate is not read after the call.
@@ -213,13 +233,13 @@ def _refuse_effects(state: Machine, whole: AbstractValue) -> None:
     for part in parts:
         if isinstance(part, FunctionValue) and (bound := effects.names & set(part.names or ())):
             why = f"it binds {min(bound)!r} of the function around it."
-            _refuse(state, part.name, why, _WITHOUT_EFFECT)
+            _refuse(state, part.name, why, _WITHOUT_EFFECT, use)
         if isinstance(part, RecordValue) and (written := effects.names & {ANYTHING, *part.keys}):
             why = f"it changes {min(written)!r} of an object of the program."
-            _refuse(state, name, why, _WITHOUT_EFFECT)
+            _refuse(state, name, why, _WITHOUT_EFFECT, use)
         if isinstance(part, ListValue | DictValue) and effects.names & {ANYTHING, ITEMS}:
             why = "it changes items of a list or dict of the program."
-            _refuse(state, name, why, _WITHOUT_EFFECT)
+            _refuse(state, name, why, _WITHOUT_EFFECT, use)
     if effects.names:
         record_possible_writes(state, effects, name or "function")
 
@@ -283,10 +303,16 @@ def _values(state: Machine, box: AbstractValue) -> list[Value]:
     return [part for part in parts if isinstance(part, Value)]
 
 
-def _refuse(state: Machine, name: str | None, why: str, remedy: str = _BY_ARGUMENTS) -> NoReturn:
+def _refuse(
+    state: Machine,
+    name: str | None,
+    why: str,
+    remedy: str = _BY_ARGUMENTS,
+    use: str = _TO_SOLVER,
+) -> NoReturn:
     state.refuse(
         errors.UnsupportedTypeError,
-        f"cannot hand {'this function' if name is None else repr(name)} to a solver",
+        "cannot " + use.format("this function" if name is None else repr(name)),
         why=why,
         help=(remedy,),
     )

@@ -13,6 +13,11 @@ import numpy as np
 # mypy: ignore-errors
 
 
+def with_constants(function, *args, **kwargs):
+    """Call a function; the front end takes what it captures for constant."""
+    return function(*args, **kwargs)
+
+
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     """Call a function with each one-dimensional part of an array along an axis."""
     array = arr if isinstance(arr, np.ndarray) else np.asarray(arr)

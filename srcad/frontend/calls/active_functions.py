@@ -1,0 +1,82 @@
+"""Calls of solvers with a rule that takes functions: their captured values become operands."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Constant,
+    FunctionValue,
+    MethodValue,
+    RecordValue,
+)
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.closures import closure_of
+from srcad.frontend.operations.reified_closures import reads_outside
+from srcad.ir.core import Value
+from srcad.rules.functions import ActiveFunction, with_captured
+from srcad.rules.row import Rule
+from srcad.types.structures import Type
+
+_TARGETS: dict[Any, tuple[Rule, Any]] = {}  # by rule and form of the call
+
+
+def call_with_functions(
+    state: Machine, rule: Rule, args: Args, kwargs: Kwargs, type_: Type | None
+) -> Value | None:
+    """Emit a call of a solver whose rule has entries for functions; None without any."""
+    given = {**dict(zip(rule.parameters, args, strict=False)), **kwargs}
+    functions = [p for p, box in given.items() if p in rule.active and _is_function(box)]
+    if rule.kind != "adjoint" or not functions:
+        return None
+    if any(reads_outside(state, given[name]) for name in functions):
+        return None  # refused as any other call
+    if rule.primal is not None:
+        state.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot differentiate {rule.target.__name__!r} by its argument {functions[0]!r}",
+            why="its rule has a primal of its own, which is not given functions.",
+            help=("register the rule without 'primal'",),
+        )
+    form = (id(rule), tuple(functions), len(args), tuple(kwargs))
+    if form not in _TARGETS or _TARGETS[form][0] is not rule:
+        _TARGETS[form] = rule, with_captured(rule, functions, len(args), tuple(kwargs))
+    positional: list[AbstractValue] = []
+    named: dict[str, AbstractValue] = {}
+    for name, box in given.items():
+        parts: dict[str, AbstractValue] = {name: box}
+        if name in functions:
+            closure, active, others = closure_of(state, box, f"{name}_of_{rule.target.__name__}")
+            parts = {name: Constant(closure), f"{name}_values": active, f"{name}_others": others}
+        if name in kwargs:
+            named |= parts
+        else:
+            positional += parts.values()
+    positional += args[len(rule.parameters) :]
+    return state.emit(_TARGETS[form][1], *positional, kwargs=named, type=type_)
+
+
+def _is_function(box: AbstractValue) -> bool:
+    """Return True for a function, a method, a partial or an object that can be called."""
+    if isinstance(box, Constant):
+        return callable(box.value)
+    if isinstance(box, RecordValue):
+        return hasattr(box.cls, "__call__")  # noqa: B004
+    return isinstance(box, BoundValue | FunctionValue | MethodValue)
+
+
+@means(operator.call)
+def called(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``operator.call(f, *args)``."""
+    return apply(state, args[0], args[1:], kwargs) if args else None
+
+
+@means(ActiveFunction)
+def active_function(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``ActiveFunction(closure, values, others)``."""
+    return RecordValue(ActiveFunction, ("closure", "values", "others"), args)
