@@ -81,6 +81,21 @@ def divides_python(op: Call) -> bool:
     return not (isinstance(divisor, Const) and divisor.value)
 
 
+def inverts_python(op: Call) -> bool:
+    """Return True if a call is a power of Python's numbers which may raise for zero."""
+    types = [getattr(a, "type", None) for a in op.args]
+    if any(isinstance(t, Numeric) and t.form in ("array", "numpy") for t in types):
+        return False
+    base, exponent = op.args[0], op.args[1]
+    if isinstance(base, Const) and base.value:
+        return False
+    return not (isinstance(exponent, Const) and _is_positive(exponent.value))
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int | float) and value >= 0
+
+
 _TOO_LARGE = _of_numbers((OverflowError,))
 _ARITHMETIC = _of_numbers((ZeroDivisionError, OverflowError))
 _rows(Operation(result=types_of.of_lists, raises=_TOO_LARGE, owed=None, called="total"),
@@ -92,7 +107,7 @@ _rows(Operation(owed=None, called="product"), operator.matmul)
 _rows(Operation(raises=_ARITHMETIC, owed=divides_python, called="ratio"), operator.truediv)
 _rows(Operation(raises=_ARITHMETIC, owed=divides_python, called="quotient"), operator.floordiv)
 _rows(Operation(raises=_ARITHMETIC, owed=divides_python, called="remainder"), operator.mod)
-_rows(Operation(raises=_ARITHMETIC, owed=None, called="power"), operator.pow)
+_rows(Operation(raises=_ARITHMETIC, owed=inverts_python, called="power"), operator.pow)
 _rows(Operation(raises=_of_numbers(NOTHING), owed=None, called="negative"), operator.neg)
 _rows(Operation(raises=_of_numbers(NOTHING), owed=None, answers=True, called="test"),
       operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)  # fmt: skip

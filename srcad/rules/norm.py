@@ -63,8 +63,9 @@ def matrix_norm(y_bar, y, x, *, keepdims=False, ord="fro"):
 def cond(y_bar, y, x, p=None):
     """The ratio of the extreme singular values, or the product of the norms of `x` and its inverse.
 
-    A matrix with a condition number of 1 by all of its singular values has the derivative 0, one
-    of an infinite condition number, or of none, has nan: the call itself raises no error.
+    A matrix with a condition number of 1 by all of its singular values, up to rounding, has the
+    derivative 0, one of an infinite condition number, or of none, has nan: the call itself raises
+    no error.
     """
     if may_be_complex(x):
         return REAL_ONLY
@@ -73,7 +74,10 @@ def cond(y_bar, y, x, p=None):
         u, s, vh = np.linalg.svd(np.where(finite, x, 0.0), full_matrices=False)
         places = np.arange(np.shape(s)[-1])
         first, last = places == 0, places == np.shape(s)[-1] - 1
-        g, ratio = np.expand_dims(y_bar, -1), np.expand_dims(y, -1)
+        rounding = 8 * max(np.shape(x)[-2:]) * np.finfo(s.dtype).eps
+        equal = s[..., :1] - s[..., -1:] <= rounding * s[..., :1]
+        g = np.where(equal & (s[..., -1:] > 0), 0.0, np.expand_dims(y_bar, -1))
+        ratio = np.expand_dims(y, -1)
         if p == -2:
             return of_stretches(x, g / s[..., :1] * (last - ratio * first), u, s, vh)
         return of_stretches(x, g / s[..., -1:] * (first - ratio * last), u, s, vh)

@@ -55,7 +55,7 @@ from srcad.transforms.sweep import (
 )
 from srcad.types.join import join
 from srcad.types.numeric import INT, Numeric
-from srcad.types.structures import ListOf, TupleOf
+from srcad.types.structures import ListOf, TupleOf, Type
 
 
 def undo_block(scope: ReverseScope) -> None:
@@ -251,7 +251,8 @@ class _LoopReversal:
             bar = found.get(path)
             if bar is None:
                 bar = scope.zeros(output, path)
-            param = Value(bar.type, bar_hint(output) if not path else None)
+            type_ = self._type_of_all(bar, cotangent_type(type_at(output.type, path)))
+            param = Value(type_, bar_hint(output) if not path else None)
             if scope.is_lazy(bar) or output in scope.sweep.undefined:
                 param.type = cotangent_type(type_at(output.type, path))
                 if scope.is_lazy(bar) or not is_scalar(param.type):
@@ -260,6 +261,17 @@ class _LoopReversal:
             self.params.append(param)
             self.slots.append((k, path))
             _seed(self.body, result, path, param)
+
+    def _type_of_all(self, bar: Atom, wide: Type) -> Type:
+        """Return the type of a carried cotangent before the body is undone.
+
+        Where the value may be complex and the cotangent after the loop is real, as a zero is, it
+        is complex in other iterations: their real part must be taken for a real operand.
+        """
+        sweep = self.scope.sweep
+        if sweep.holds_complex(bar.type) or not sweep.holds_complex(wide):
+            return bar.type
+        return join(bar.type, wide)
 
     def _seed_collected(self, output: Value, result: Atom) -> None:
         bar = self.scope.total((output, ()))

@@ -76,3 +76,58 @@ def test_jacobian_of_inner_pullback_has_tangents_by_iterations():
     for x in (X, np.array([0.6, 1.1, 0.2])):
         found = srcad.jacfwd(function)(x)
         np.testing.assert_allclose(found, differences(by_hand, x), rtol=1e-6, atol=1e-8)
+
+
+def sum_of_powers(z, c):
+    w = z
+    for _ in range(2):
+        w = w * c + z
+    return w
+
+
+def sum_of_powers_while(z, c):
+    w, k = z, 0
+    while k < 2:
+        w = w * c + z
+        k += 1
+    return w
+
+
+def sum_of_powers_nested(z, c):
+    w = z
+    for _ in range(2):
+        for _ in range(2):
+            w = w * c + z
+    return w
+
+
+def sum_of_powers_in_dict(z, c):
+    d = {"w": z}
+    for _ in range(2):
+        d["w"] = d["w"] * c + z
+    return d["w"]
+
+
+@pytest.mark.filterwarnings("error::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize(
+    "g", [sum_of_powers, sum_of_powers_while, sum_of_powers_nested, sum_of_powers_in_dict]
+)
+def test_reverse_jacobian_takes_real_part_of_complex_loop_variable(g):
+    """The last cotangent of the loop is a zero, which is real; those of earlier iterations not."""
+
+    def function(x):
+        _, back = srcad.pullback(g, x[0], 0.3 + 1j * x[1])
+        return np.array([np.imag(back(1.0)[1])])
+
+    found = srcad.jacrev(function)(X)
+    np.testing.assert_allclose(found, differences(function, X), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("error::numpy.exceptions.ComplexWarning")
+def test_gradient_of_inner_pullback_takes_real_part_of_complex_loop_variable():
+    def function(x):
+        _, back = srcad.pullback(sum_of_powers, x[0], 0.3 + 1j * x[1])
+        return np.imag(back(1.0)[1])
+
+    found = srcad.grad(function)(X)
+    np.testing.assert_allclose(found, [-2.2, -1.2], rtol=1e-12)

@@ -10,7 +10,7 @@ import numpy as np
 
 from srcad.ir.core import Arg, Call, Const, Op, Routine
 from srcad.ir.inference.lengths import contracted, is_matrix_product
-from srcad.ir.library_operations import divides_python, is_elementwise
+from srcad.ir.library_operations import divides_python, inverts_python, is_elementwise
 from srcad.ir.operations import ANYTHING, Classes, operation_of
 from srcad.types.numeric import Numeric, Shape
 from srcad.types.sizes import Extent, differ, is_one
@@ -79,7 +79,7 @@ def may_raise(op: Op, caught: Classes | None = None) -> bool:
         raised = ANYTHING if row is None else row.raised_by(op)
         return raised is ANYTHING or any(issubclass(r, c) for r in raised for c in caught)
     if row is not None and row.owed is not None:
-        return row.owed if isinstance(row.owed, bool) else row.owed(op)
+        return row.owed if isinstance(row.owed, bool) else row.owed(op) or misfit(op)
     if isinstance(op.target, Routine):
         return routine_may_raise(op.target)
     return getattr(op.target, "__module__", None) in _LOUD or misfit(op)
@@ -104,8 +104,8 @@ def routine_may_raise(routine: Routine) -> bool:
 
 
 def fails_for_values(op: Call) -> bool:
-    """Return True if a call raises for some numbers: Python's division, or one of `math`."""
+    """Return True if a call raises for some numbers: Python's operators, or one of `math`."""
     if getattr(op.target, "__module__", None) == math.__name__:
         return True
     row = operation_of(op.target)
-    return row is not None and row.owed is divides_python and divides_python(op)
+    return row is not None and row.owed in (divides_python, inverts_python) and may_raise(op)

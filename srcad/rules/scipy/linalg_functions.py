@@ -15,6 +15,7 @@ from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.linalg import adjoined, transposed
 from srcad.rules.row import DOUBLE, NoPartial, Result
+from srcad.rules.scipy.linalg_systems import NUMBER
 
 GENERAL_RICCATI = NoPartial("its rule is for the Riccati equation without e and s")
 
@@ -39,6 +40,8 @@ def expm(y_bar, y, A):
     Source: Al-Mohy and Higham (2009), *Computing the Frechet derivative of the matrix exponential,
     with an application to condition number estimation*.
     """
+    if np.ndim(A) < 2:
+        return NUMBER
     bar = linalg.expm_frechet(adjoined(A), y_bar, compute_expm=False)
     return np.astype(bar, y.dtype, copy=False)
 
@@ -142,6 +145,8 @@ def logm(y_bar, y, A):
 )
 def sqrtm(y_bar, y, A):
     """``y y = A``, so ``y.T A_bar + A_bar y.T = y_bar``."""
+    if np.ndim(A) < 2:
+        return NUMBER
     return linalg.solve_sylvester(adjoined(y), adjoined(y), y_bar)
 
 

@@ -43,6 +43,14 @@ def antidiagonal_sums(a):
     return np.sum(np.reshape(np.ravel(padded)[: m * (m + n - 1)], (m, m + n - 1)), axis=0)
 
 
+def nothing_of(y_bar, c, r):
+    """The cotangents of the column and the row of an empty matrix."""
+    c_bar = np.zeros_like(y_bar, shape=np.shape(c))
+    if r is None:
+        return c_bar, None
+    return c_bar, np.zeros_like(y_bar, shape=np.shape(r))
+
+
 @linear(
     linalg.toeplitz,
     entries="moved",
@@ -55,6 +63,8 @@ def toeplitz(y_bar, c, r=None):
         return STACK, STACK
     if may_be_complex(c) or may_be_complex(r):
         return REAL_ONLY, REAL_ONLY
+    if np.size(y_bar) == 0:
+        return nothing_of(y_bar, c, r)
     m = np.size(c)
     sums = antidiagonal_sums(y_bar[::-1])
     c_bar = sums[:m][::-1]
@@ -87,6 +97,8 @@ def hankel(y_bar, c, r=None):
     """Sums along the other diagonals; the first entry of `r` is not read."""
     if np.ndim(c) > 1 or np.ndim(r) > 1:
         return STACK, STACK
+    if np.size(y_bar) == 0:
+        return nothing_of(y_bar, c, r)
     m = np.size(c)
     sums = antidiagonal_sums(y_bar)
     c_bar = np.reshape(sums[:m], np.shape(c))
