@@ -9,6 +9,7 @@ has the decorators.
 from __future__ import annotations
 
 import srcad.frontend.branches.conditional
+import srcad.frontend.calls.active_functions
 import srcad.frontend.calls.call
 import srcad.frontend.calls.known_callee
 import srcad.frontend.calls.method_call
