@@ -152,7 +152,20 @@ class ForwardScope:
             return self.scope.build_like(type_, parts)
         if isinstance(dot, tuple):
             return self._of_saved(atom, tree, dot)
-        return self._zeros(atom, type_, tree) if dot is None else dot
+        if dot is None or _is_nothing(dot):
+            return self._zeros(atom, type_, tree)
+        if isinstance(type_, ListOf) and _lacks_parts(type_.item, tree, _item_of(dot)):
+            return self._full_items(atom, type_, tree, dot)
+        found: Atom = dot
+        return found
+
+    def _full_items(self, atom: Atom, type_: ListOf, tree: Activity, dot: Atom) -> Atom:
+        """Return the tangent of a list, with the zeros of its items spelled out."""
+        inside = self.inner()
+        item, item_dot = Value(type_.item), Value(_item_of(dot))
+        row = inside._full(item, type_.item, tree, item_dot)
+        body = inside.builder.finish(Const(0), row, params=(item, item_dot))
+        return self.builder.for_((atom, dot), (), body)[2]
 
     def _of_saved(self, atom: Atom, tree: Activity, dot: tuple[Tangent, ...]) -> Atom:
         """Return the tangent of what a routine has saved, a tuple unlike its type."""
@@ -200,6 +213,24 @@ class ForwardScope:
         if dot is None and isinstance(type_, Numeric) and type_.kind == "b":
             return self._zeros(arg, type_, True)  # a flag beside numbers counts as 0 or 1
         return self._full(arg, type_, fully_active(type_), dot)
+
+
+def _item_of(dot: Atom) -> Type:
+    """Return the type of the items of a list of tangents."""
+    type_ = atom_type(dot)
+    return type_.item if isinstance(type_, ListOf) else OPAQUE
+
+
+def _lacks_parts(type_: Type, tree: Activity, given: Type) -> bool:
+    """Return True if a tangent is None where a part of a structure is wanted."""
+    if tree is False:
+        return False
+    if isinstance(type_, TupleOf) and isinstance(given, TupleOf):
+        parts = enumerate(zip(type_.items, given.items, strict=True))
+        return any(_lacks_parts(t, part(tree, k), one) for k, (t, one) in parts)
+    if isinstance(type_, ListOf) and isinstance(given, ListOf):
+        return _lacks_parts(type_.item, tree, given.item)
+    return given == NOTHING
 
 
 def _none_if_zero(parts: tuple[Tangent, ...]) -> Tangent:

@@ -1,0 +1,70 @@
+"""Second derivatives of lists of records, fields of which get a derivative later."""
+
+import numpy as np
+import pytest
+
+import srcad
+
+X = np.array([0.6, 1.1, 0.3])
+
+
+def dicts(x):
+    records = []
+    for k in range(3):
+        records.append({"w": x[k], "g": 0.0})
+    for r in records:
+        r["g"] = r["w"] * x[0]
+    for k in range(3):
+        records[k]["w"] -= 0.1 * records[k]["g"]
+    return sum(r["w"] ** 2 for r in records)
+
+
+def tuples(x):
+    pairs = []
+    for k in range(3):
+        pairs.append((x[k], 0.0))
+    for k in range(3):
+        pairs[k] = (pairs[k][0], pairs[k][0] * x[0])
+    for k in range(3):
+        pairs[k] = (pairs[k][0] - 0.1 * pairs[k][1], pairs[k][1])
+    return sum(p[0] ** 2 for p in pairs)
+
+
+def nested(x):
+    records = []
+    for k in range(3):
+        records.append({"w": x[k], "more": (0.0, 1.0)})
+    for r in records:
+        r["more"] = (r["w"] * x[0], r["w"] * x[1])
+    for k in range(3):
+        records[k]["w"] -= 0.1 * records[k]["more"][0] * records[k]["more"][1]
+    return sum(r["w"] ** 2 for r in records)
+
+
+def differences(function, x, h=1e-4):
+    """Return the second differences of a function."""
+    steps = h * np.eye(x.size)
+    return np.array(
+        [
+            [
+                (
+                    function(x + a + b)
+                    - function(x + a - b)
+                    - function(x - a + b)
+                    + function(x - a - b)
+                )
+                / (4 * h * h)
+                for a in steps
+            ]
+            for b in steps
+        ]
+    )
+
+
+@pytest.mark.parametrize("function", [dicts, tuples, nested])
+def test_second_derivatives_of_list_of_records(function):
+    wanted = differences(function, X)
+    np.testing.assert_allclose(srcad.hessian(function)(X), wanted, rtol=1e-6, atol=1e-6)
+    v = np.array([1.0, -0.5, 2.0])
+    product = srcad.hvp(function)(X, v=v)
+    np.testing.assert_allclose(product, wanted @ v, rtol=1e-6, atol=1e-6)
