@@ -17,21 +17,33 @@ from srcad.frontend.operations.closures import Closure
 from srcad.frontend.prelude.solvers import (
     at_end,
     compiled,
+    constrained_of,
     covariance_of,
+    dense_matrix,
+    estimate_multipliers,
     free_entries,
+    held_below,
+    held_conditions,
     integral_of,
     integral_of_slopes,
     integrate_slopes,
+    least_between,
     least_of,
+    least_under,
     limit_of_pair,
     limit_of_rows,
+    linear_constraint,
+    linear_least_of,
     minimum_of,
     option_function,
     require_real,
     root_of,
     roots_of,
+    run_linear,
     run_solver,
+    size_of,
     sizes_of,
+    slope_like,
     slopes_at,
     tolerances,
     value_at,
@@ -49,6 +61,7 @@ SINGULAR = "the equations of the solution are singular there; its derivative is 
 Closure.derivative = staticmethod(lambda request, function: Gradient(function, request))
 nondifferentiable(option_function)
 nondifferentiable(require_real)
+nondifferentiable(run_linear, memory="fresh")
 nondifferentiable(run_solver, memory="fresh")
 
 
@@ -109,6 +122,8 @@ def value_of_problem(problem, z, active, others):
 
 def cotangents(of_values, active, seed):
     """Return the cotangents of the values of a problem, zero for unused ones."""
+    if len(active) == 0:
+        return ()
     bars = pullback(of_values, active)[1](seed)[0]
     pairs = zip(bars, active, strict=True)
     return tuple(zero_of(leaf) if bar is None else bar for bar, leaf in pairs)
@@ -157,9 +172,15 @@ nondifferentiable(limit_of_pair)
 nondifferentiable(limit_of_rows)
 
 
-@adjoint(minimum_of, active=("active",), memory="fresh", samples=())
+nondifferentiable(slope_like)
+
+
+@adjoint(minimum_of, active=("active", "lower", "upper"), memory="fresh", samples=())
 def minimum_rule(x_bar, y, objective, x, active, others, lower, upper):
-    """Apply the implicit function theorem to ``grad(objective)(x) == 0``, where `x` is free."""
+    """Apply the implicit function theorem to ``grad(objective)(x) == 0``, where `x` is free.
+
+    An entry that a limit holds follows it.
+    """
 
     def at(z):
         return value_of_problem(objective, z, active, others)
@@ -167,22 +188,23 @@ def minimum_rule(x_bar, y, objective, x, active, others, lower, upper):
     def slope_of(values):
         return grad(lambda z: value_of_problem(objective, z, values, others))(y)
 
+    curvature = float(hessian(at)(y)) if np.ndim(y) == 0 else hessian(at)(y)
+    if lower is None:
+        solve = divide_or_nan if np.ndim(y) == 0 else solve_or_nan
+        return cotangents(slope_of, active, -solve(curvature, x_bar, objective)), None, None
+    slope = grad(at)(y)
     if np.ndim(y) == 0:
-        curvature = float(hessian(at)(y))
-        if lower is None:
-            seed = -divide_or_nan(curvature, x_bar, objective)
-        else:
-            is_free = float(free_entries(y, grad(at)(y), curvature, lower, upper))
-            seed = -is_free * divide_or_nan(is_free * curvature + (1.0 - is_free), x_bar, objective)
+        is_free = float(free_entries(y, slope, curvature, lower, upper))
+        seed = -is_free * divide_or_nan(is_free * curvature + (1.0 - is_free), x_bar, objective)
+        bar = (1.0 - is_free) * x_bar
+        is_below = float(held_below(y, slope, curvature, lower))
     else:
-        curvature = hessian(at)(y)
-        if lower is None:
-            seed = -solve_or_nan(curvature, x_bar, objective)
-        else:
-            is_free = free_entries(y, grad(at)(y), np.diag(curvature), lower, upper)
-            reduced = curvature * is_free[:, None] * is_free + np.diag(1.0 - is_free)
-            seed = -is_free * solve_or_nan(reduced, is_free * x_bar, objective)
-    return cotangents(slope_of, active, seed)
+        is_free = free_entries(y, slope, np.diag(curvature), lower, upper)
+        reduced = curvature * is_free[:, None] * is_free + np.diag(1.0 - is_free)
+        seed = -is_free * solve_or_nan(reduced, is_free * x_bar, objective)
+        bar = (1.0 - is_free) * (x_bar + curvature @ seed)
+        is_below = held_below(y, slope, np.diag(curvature), lower)
+    return cotangents(slope_of, active, seed), is_below * bar, (1.0 - is_below) * bar
 
 
 @adjoint(least_of, active=("x", "active"), samples=())
@@ -190,6 +212,27 @@ def least_rule(v_bar, v, objective, value, x, active, others):
     """Return the partial derivative with the place of the minimum held: the envelope theorem."""
     bars = cotangents(lambda values: value_of_problem(objective, x, values, others), active, v_bar)
     return None, bars
+
+
+@adjoint(least_between, active=("x", "lower", "upper", "active"), samples=())
+def least_between_rule(v_bar, v, objective, value, x, lower, upper, active, others):
+    """Add, for entries that a limit holds, the slope of the objective: the multiplier."""
+
+    def at(z):
+        return value_of_problem(objective, z, active, others)
+
+    slope = grad(at)(x)
+    if np.ndim(x) == 0:
+        curvature = float(hessian(at)(x))
+        is_free = float(free_entries(x, slope, curvature, lower, upper))
+        is_below = float(held_below(x, slope, curvature, lower))
+    else:
+        curvature = np.diag(hessian(at)(x))
+        is_free = free_entries(x, slope, curvature, lower, upper)
+        is_below = held_below(x, slope, curvature, lower)
+    bar = v_bar * (1.0 - is_free) * slope
+    bars = cotangents(lambda values: value_of_problem(objective, x, values, others), active, v_bar)
+    return None, is_below * bar, (1.0 - is_below) * bar, bars
 
 
 @adjoint(value_at, active=("x", "active"), memory="fresh", samples=())
@@ -215,6 +258,125 @@ def covariance_rule(c_bar, c, residuals, value, x, active, others, absolute):
 
     x_bar = pullback(lambda z: at(z, active), x)[1](c_bar)[0]
     return x_bar, cotangents(lambda values: at(x, values), active, c_bar)
+
+
+# ---------------------------------------------------------------------------- linear least squares
+def normal_or_nan(s, c, problem):
+    """Return ``p`` with ``s.T @ s @ p == c``, and ``s @ p``, in one row; nan if singular."""
+    q, r = np.linalg.qr(s)
+    half = solve_or_nan(r.T, c, problem)
+    return np.concatenate([solve_or_nan(r, half, problem), q @ half])
+
+
+@adjoint(normal_or_nan, active=("s", "c"), samples=())
+def normal_rule(y_bar, y, s, c, problem):
+    """Solve the same equations."""
+    n = np.size(c)
+    p, w, p_bar, w_bar = y[:n], y[n:], y_bar[:n], y_bar[n:]
+    both = normal_or_nan(s, p_bar + s.T @ w_bar, problem)
+    q, sq = both[:n], both[n:]
+    return np.outer(w_bar - sq, p) - np.outer(w, q), q
+
+
+@adjoint(linear_least_of, active=("a", "b", "lower", "upper"), memory="fresh", samples=())
+def linear_least_rule(x_bar, y, a, b, x, lower, upper, problem):
+    """Differentiate the normal equations of the entries that no limit holds, by a QR factor."""
+    m, n = np.shape(a)
+    r = b - a @ y
+    if lower is None:
+        is_free, is_below = np.ones(n), np.zeros(n)
+    else:
+        slope, curvature = -(a.T @ r), np.sum(a**2, 0)
+        is_at_end = (y <= lower) | (y >= upper)
+        is_free = np.where(is_at_end, 0.0, free_entries(y, slope, curvature, lower, upper))
+        is_below = np.where(y <= lower, 1.0, held_below(y, slope, curvature, lower))
+    reduced = np.concatenate([a * is_free, np.diag(1.0 - is_free)])
+    both = normal_or_nan(reduced, is_free * x_bar, problem)
+    p, w = both[:n], both[n : n + m]
+    bar = (1.0 - is_free) * (x_bar - a.T @ w)
+    a_bar = np.outer(r, p) - np.outer(w, y)
+    if lower is None:
+        return a_bar, w, None, None
+    return a_bar, w, is_below * bar, (1.0 - is_below) * bar
+
+
+# ---------------------------------------------------------------------------- constraints
+nondifferentiable(estimate_multipliers)
+nondifferentiable(held_conditions)
+nondifferentiable(linear_constraint)
+nondifferentiable(dense_matrix)
+nondifferentiable(size_of)
+
+
+def lagrangian(problem, z, values, others, multipliers):
+    """Evaluate an objective minus its conditions times multipliers."""
+    (objective, conditions), more = problem(values, others)
+    return objective(z, *more) - np.sum(multipliers * conditions(z))
+
+
+def conditions_of(problem, z, values, others):
+    """Evaluate the conditions of a problem."""
+    (_, conditions), _ = problem(values, others)
+    return conditions(z)
+
+
+def multipliers_of(problem, y, active, others):
+    """Return multipliers by least squares, and weights of conditions, zero for those not held.
+
+    A weight is the inverse length of the gradient of a condition.  Both are constants for another
+    derivative, where the point and the conditions move, except that the multipliers follow them.
+    """
+
+    def at(z):
+        (objective, _), more = problem(active, others)
+        return objective(z, *more)
+
+    slope = grad(at)(y)
+    normals = jacobian(lambda z: conditions_of(problem, z, active, others))(y)
+    first = estimate_multipliers(problem, y, active, others, slope, normals)
+    curvature = hessian(lambda z: lagrangian(problem, z, active, others, first))(y)
+    weights = held_conditions(problem, y, active, others, slope, normals, first, curvature)
+    equations = bordered(np.eye(np.size(y)), weights[:, None] * normals, -1.0 * (weights == 0))
+    target = np.concatenate([slope, np.zeros(np.shape(weights))])
+    return weights * solve_or_nan(equations, target, problem)[np.size(y) :], weights
+
+
+def bordered(square, rows, rest):
+    """Return the symmetric matrix of a square, rows below it and a diagonal in the corner."""
+    upper = np.concatenate([square, rows.T], 1)
+    return np.concatenate([upper, np.concatenate([rows, np.diag(rest)], 1)])
+
+
+@adjoint(constrained_of, active=("active",), memory="fresh", samples=())
+def constrained_rule(x_bar, y, problem, x, active, others):
+    """Apply the implicit function theorem to the conditions of Karush, Kuhn and Tucker.
+
+    They are divided by the size of the second derivatives.
+    """
+    multipliers, weights = multipliers_of(problem, y, active, others)
+    curvature = hessian(lambda z: lagrangian(problem, z, active, others, multipliers))(y)
+    normals = jacobian(lambda z: conditions_of(problem, z, active, others))(y)
+    size = size_of(curvature)
+    equations = bordered(curvature / size, weights[:, None] * normals, 1.0 * (weights == 0))
+    target = np.concatenate([x_bar / size, np.zeros(np.shape(weights))])
+    seed = -solve_or_nan(equations, target, problem)
+
+    def residuals(values):
+        slope = grad(lambda z: lagrangian(problem, z, values, others, multipliers))(y)
+        moved = size * weights * conditions_of(problem, y, values, others)
+        return np.concatenate([slope, moved])
+
+    return cotangents(residuals, active, seed)
+
+
+@adjoint(least_under, active=("x", "active"), samples=())
+def least_under_rule(v_bar, v, problem, value, x, active, others):
+    """Return the partial derivative of the Lagrangian: the envelope theorem."""
+    multipliers, _ = multipliers_of(problem, x, active, others)
+    bars = cotangents(
+        lambda values: lagrangian(problem, x, values, others, multipliers), active, v_bar
+    )
+    return None, bars
 
 
 # ---------------------------------------------------------------------------- integrals

@@ -22,6 +22,7 @@ from srcad.frontend.domain.values import (
     RecordValue,
     TupleValue,
 )
+from srcad.frontend.machine.constants import pinned
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, attribute, means, means_in
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.closures import Closure, closure_of, holds_function
@@ -69,10 +70,10 @@ class Solver:
             hint="report",
         )
 
-    def result(self, **fields: AbstractValue) -> RecordValue:
+    def result(self, cls: type = solvers.Result, **fields: AbstractValue) -> RecordValue:
         """Return the result of the call, with these active fields."""
         keys = ("report", *fields)
-        return RecordValue(solvers.Result, keys, (self.report, *fields.values()))
+        return RecordValue(cls, keys, (self.report, *fields.values()))
 
     def option(self, state: Machine, name: str) -> Any:
         """Return an option that must be known when the program is read."""
@@ -217,11 +218,18 @@ def _constants(state: Machine, boxes: Iterable[AbstractValue]) -> tuple[Abstract
 
 
 def _constant(state: Machine, box: AbstractValue) -> AbstractValue:
-    if not holds_function(box):
+    if not holds_function(box) and not _holds_constraint(box):
         return constant_of(state, box)
     closure, active, others = closure_of(state, box, "option")
     values = constant_of(state, active)
     return state.emit(solvers.option_function, Constant(closure), values, others, type=Opaque())
+
+
+def _holds_constraint(box: AbstractValue) -> bool:
+    """Return True if an abstract value is or holds an object of SciPy, which its class makes."""
+    if isinstance(box, TupleValue | ListValue):
+        return any(map(_holds_constraint, box.items))
+    return isinstance(box, RecordValue) and box.cls.__module__.startswith("scipy.optimize")
 
 
 _ANY_FLOAT = FLOAT.of_shape((), "any")
@@ -229,6 +237,10 @@ _ANY_FLOAT = FLOAT.of_shape((), "any")
 
 def _any_vector() -> Numeric:
     return Numeric(np.dtype(float), (fresh_extent("m"),), "array")
+
+
+def _any_matrix() -> Numeric:
+    return Numeric(np.dtype(float), (fresh_extent("m"), fresh_extent("n")), "array")
 
 
 def _number(state: Machine, x: AbstractValue) -> Value:
@@ -362,39 +374,66 @@ def _is_none(box: AbstractValue | None) -> bool:
     return box is None or (isinstance(box, Constant) and box.value is None)
 
 
-def _limits(
-    state: Machine, solver: Solver, x: Value, limit: Any
-) -> tuple[AbstractValue, AbstractValue]:
+Limits = tuple[AbstractValue, AbstractValue]
+
+
+def _limits(state: Machine, solver: Solver, x: Value, limit: Any) -> Limits:
     """Return the lower and upper bounds of a solution, None without bounds."""
-    solver.refuse_active(state, "bounds")
     bounds = solver.options.get("bounds")
     if bounds is None or _is_none(bounds):
         return Constant(None), Constant(None)
+    if state.is_active(solver.given["bounds"]):
+        lower, upper = (_active_limit(state, solver, x, limit, k) for k in range(2))
+        return lower, upper
     lower = state.emit(limit, bounds, x, Constant(0), type=x.type, hint="lower")
     upper = state.emit(limit, bounds, x, Constant(1), type=x.type, hint="upper")
     return lower, upper
 
 
+def _active_limit(state: Machine, solver: Solver, x: Value, limit: Any, k: int) -> AbstractValue:
+    """Return lower or upper bounds that depend on the differentiated arguments."""
+    bounds = solver.given["bounds"]
+    if isinstance(bounds, RecordValue):
+        side = attribute(state, bounds, ("lb", "ub")[k])
+    elif limit is solvers.limit_of_pair:
+        side = getitem(state, bounds, Constant(k))
+    elif isinstance(bounds, ListValue | TupleValue):
+        infinite = Constant((-np.inf, np.inf)[k])
+        rows = [getitem(state, pair, Constant(k)) for pair in bounds.items]
+        side = ListValue(tuple(infinite if _is_none(row) else row for row in rows))
+    else:
+        side = apply(state, Constant(solvers.column_of), (bounds, Constant(k)), {})
+    if isinstance(side, ListValue | TupleValue):
+        side = state.emit(np.array, side)
+    return apply(state, Constant(solvers.limits_like), (side, x), {})
+
+
+def _least(
+    state: Machine, solver: Solver, found: Value, x: Value, limits: Limits, change: Any = None,
+    function: AbstractValue | None = None,
+) -> Value:  # fmt: skip
+    """Return the least value of an objective."""
+    target: Any = solvers.least_of
+    at: tuple[AbstractValue, ...] = (x,)
+    if state.is_active(*limits):
+        target, at = solvers.least_between, (x, *limits)
+    return solver.solution(state, target, found, change, at=at, function=function)
+
+
 @solves("minimize")
 def minimize(state: Machine, solver: Solver) -> AbstractValue:
     """``minimize(fun, x0)``."""
-    constraints = solver.given.get("constraints")
-    is_empty = isinstance(constraints, TupleValue | ListValue) and not constraints.items
-    if not _is_none(constraints) and not is_empty:
-        _refuse_option(
-            state,
-            solver,
-            "constraints",
-            "the multipliers of constraints are not differentiated.",
-            "write their conditions of Karush, Kuhn and Tucker as equations:  root(conditions, x0)",
-        )
     change = solvers.first_result if solver.is_true("jac") else None
     array = _array(state, attribute(state, solver.report, "x"), solver.options["x0"], flat=True)
-    limits = _limits(state, solver, array, solvers.limit_of_rows)
-    x = solver.solution(state, solvers.minimum_of, array, change, *limits)
     found = _number(state, attribute(state, solver.report, "fun"))
-    value = solver.solution(state, solvers.least_of, found, change, at=(x,))
-    return solver.result(x=x, fun=value)
+    limits = _limits(state, solver, array, solvers.limit_of_rows)
+    conditions = _conditions(state, solver)
+    if conditions:
+        return _constrained(state, solver, array, found, limits, conditions, change)
+    x = solver.solution(state, solvers.minimum_of, array, change, *limits)
+    value = _least(state, solver, found, x, limits, change)
+    cls = solvers.FreeResult if _is_none(limits[0]) else solvers.Result
+    return solver.result(cls, x=x, fun=value)
 
 
 @solves("minimize_scalar")
@@ -404,8 +443,15 @@ def minimize_scalar(state: Machine, solver: Solver) -> AbstractValue:
     limits = _limits(state, solver, number, solvers.limit_of_pair)
     x = solver.solution(state, solvers.minimum_of, number, None, *limits)
     found = _number(state, attribute(state, solver.report, "fun"))
-    value = solver.solution(state, solvers.least_of, found, None, at=(x,))
-    return solver.result(x=x, fun=value)
+    return solver.result(x=x, fun=_least(state, solver, found, x, limits))
+
+
+@means(solvers.slope_like)
+def slope_like(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``slope_like(slope, x)``: an array of the shape of `x`."""
+    slope, x = args
+    type_ = x.type if isinstance(x, Value) else None
+    return state.emit(solvers.slope_like, slope, x, type=type_, hint="slope")
 
 
 @solves("least_squares")
@@ -422,10 +468,95 @@ def least_squares(state: Machine, solver: Solver) -> AbstractValue:
     objective = BoundValue(Constant(solvers.half_squares), (solver.function, Constant(loss), scale))
     x = solver.solution(state, solvers.minimum_of, array, None, *limits, function=objective)
     found = _number(state, attribute(state, solver.report, "cost"))
-    cost = solver.solution(state, solvers.least_of, found, None, at=(x,), function=objective)
+    cost = _least(state, solver, found, x, limits, function=objective)
     residuals = state.emit(np.asarray, attribute(state, solver.report, "fun"), type=_any_vector())
     fun = solver.solution(state, solvers.value_at, residuals, None, at=(x,))
+    cls = solvers.FreeFit if _is_none(solver.given.get("bounds")) else solvers.Result
+    return solver.result(cls, x=x, cost=cost, fun=fun)
+
+
+def _linear_problem(
+    state: Machine, name: str, args: Args, kwargs: Kwargs
+) -> tuple[Solver, Value, Value] | None:
+    """Run a solver of linear equations: return it and its operands.
+
+    None stands for a call without active operands.
+    """
+    try:
+        bound = inspect.signature(_solver(name)).bind(*args, **kwargs)
+    except TypeError:
+        return None
+    given: dict[str, Any] = dict(bound.arguments)
+    problem = TupleValue((given["A"], given["b"], given.get("bounds", Constant(None))))
+    if not _is_differentiated(state, problem):
+        return None
+    a, b = given["A"], state.emit(np.asarray, given["b"])
+    if isinstance(a, Value) and isinstance(a.type, Opaque):
+        a = state.emit(solvers.dense_matrix, a, type=_any_matrix(), hint="matrix")
+    a = state.emit(np.asarray, a)
+    solver = Solver(name, Constant(None), TupleValue(()), given)
+    boxes = _constants(state, tuple(given.values()))
+    solver.options = dict(zip(given, boxes, strict=True))
+    target = Constant(_solver(name))
+    solver.report = state.emit(
+        solvers.run_linear, target, kwargs=solver.options, type=Opaque(), hint="report"
+    )
+    return solver, a, b
+
+
+def _linear_solution(
+    state: Machine, solver: Solver, a: Value, b: Value, found: AbstractValue, limits: Any
+) -> tuple[Value, Limits]:
+    """Emit the operation that gives the solution of linear equations its derivative."""
+    size = a.type.shape[1:] if isinstance(a.type, Numeric) and a.type.shape is not None else None
+    type_ = Numeric(np.dtype(float), size, "array")
+    array = state.emit(solvers.require_real, found, type=type_, hint="found")
+    lower, upper = limits(array)
+    closure = closure_of(state, TupleValue(()), f"equations_of_{solver.name}")[0]
+    operands = (a, b, array, lower, upper, Constant(closure))
+    x = state.emit(solvers.linear_least_of, *operands, type=type_, hint="x")
+    return x, (lower, upper)
+
+
+@means_in("scipy.optimize", "lsq_linear")
+def lsq_linear(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``lsq_linear(A, b, bounds)``."""
+    problem = _linear_problem(state, "lsq_linear", args, kwargs)
+    if problem is None:
+        return None
+    solver, a, b = problem
+    x, limits = _linear_solution(
+        state,
+        solver,
+        *(a, b, attribute(state, solver.report, "x")),
+        lambda array: _limits(state, solver, array, solvers.limit_of_pair),
+    )
+    residuals = BoundValue(Constant(solvers.linear_residuals), (a, b))
+    objective = BoundValue(
+        Constant(solvers.half_squares), (residuals, Constant("linear"), Constant(1.0))
+    )
+    found = _number(state, attribute(state, solver.report, "cost"))
+    cost = _least(state, solver, found, x, limits, function=objective)
+    fun = state.emit(np.asarray, attribute(state, solver.report, "fun"), type=b.type)
+    fun = solver.solution(state, solvers.value_at, fun, None, at=(x,), function=residuals)
     return solver.result(x=x, cost=cost, fun=fun)
+
+
+@means_in("scipy.optimize", "nnls")
+def nnls(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``nnls(A, b)``: entries that are zero are held."""
+    problem = _linear_problem(state, "nnls", args, kwargs)
+    if problem is None:
+        return None
+    solver, a, b = problem
+    found, norm = (getitem(state, solver.report, Constant(k)) for k in range(2))
+    limits = (Constant(0.0), Constant(np.inf))
+    x, _ = _linear_solution(state, solver, a, b, found, lambda array: limits)
+    length = BoundValue(Constant(solvers.norm_of_residuals), (a, b))
+    value = solver.solution(
+        state, solvers.least_of, _number(state, norm), None, at=(x,), function=length
+    )
+    return TupleValue((x, value))
 
 
 # ---------------------------------------------------------------------------- fits
@@ -446,7 +577,7 @@ def curve_fit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
     given |= given.pop("kwargs", {})
     f = given.pop("f")
     data = tuple(_data(state, given.get(n, Constant(None))) for n in ("xdata", "ydata", "sigma"))
-    problem = TupleValue((f, *data))
+    problem = TupleValue((f, *data, given.get("bounds", Constant(None))))
     if reads_outside(state, f) or not _is_differentiated(state, problem):
         return None
     residuals = BoundValue(Constant(solvers.fit_residuals), (f, *data))
@@ -496,6 +627,134 @@ def _number_of_parameters(state: Machine, solver: Solver, f: AbstractValue) -> A
         state, solver, "p0", "the number of parameters is not known before the call.",
         "pass the values to begin with:  p0=[1.0, 1.0]",
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------- constraints
+_CONSTRAINTS = {
+    "LinearConstraint": ("A", "lb", "ub"),
+    "NonlinearConstraint": ("fun", "lb", "ub"),
+}
+
+
+def _made(name: str, state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Interpret the construction of bounds or of a constraint with differentiated values."""
+    cls = getattr(sys.modules["scipy.optimize"], name)
+    try:
+        bound = inspect.signature(cls).bind(*args, **kwargs)
+    except TypeError:
+        return None
+    given: dict[str, AbstractValue] = dict(bound.arguments)
+    if name != "NonlinearConstraint" and not state.is_active(*given.values()):
+        if name == "Bounds":
+            return None
+        return state.emit(
+            solvers.linear_constraint, *args, kwargs=kwargs, type=Opaque(cls), hint="constraint"
+        )
+    for side, infinite in (("lb", -np.inf), ("ub", np.inf)):
+        given.setdefault(side, Constant(infinite))
+        if name != "NonlinearConstraint":
+            given[side] = state.emit(np.atleast_1d, given[side])
+    if "A" in given:
+        given["A"] = state.emit(np.atleast_2d, given["A"])
+    return RecordValue(cls, tuple(given), tuple(given.values()))
+
+
+for _name in ("Bounds", *_CONSTRAINTS):
+    means_in("scipy.optimize", _name)(partial(_made, _name))
+
+
+def _conditions(state: Machine, solver: Solver) -> list[AbstractValue]:
+    """Return the constraints, in the form of `solvers.conditions_at`."""
+    box = solver.given.get("constraints")
+    if box is None or _is_none(box):
+        return []
+    box = state.box(box) if isinstance(box, Value) else box
+    if isinstance(box, Constant) and isinstance(pinned(state, box), list | tuple):
+        return [_condition(state, solver, Constant(part)) for part in box.value]
+    parts = box.items if isinstance(box, TupleValue | ListValue) else (box,)
+    return [_condition(state, solver, part) for part in parts]
+
+
+def _condition(state: Machine, solver: Solver, box: AbstractValue) -> AbstractValue:
+    """Return one constraint: kind, function or matrix, further arguments, lower and upper limit."""
+    box = state.box(box) if isinstance(box, Value) else box
+    if isinstance(box, DictValue):
+        return _condition_of_dict(state, solver, dict(zip(box.keys, box.items, strict=True)))
+    if isinstance(box, Constant) and isinstance(box.value, dict):
+        fields: dict[Any, AbstractValue] = {k: Constant(v) for k, v in box.value.items()}
+        return _condition_of_dict(state, solver, fields)
+    cls: Any = type(box.value) if isinstance(box, Constant) else None
+    if isinstance(box, RecordValue):
+        cls = box.cls
+    elif isinstance(box, Value) and isinstance(box.type, Opaque):
+        cls = box.type.cls
+    name = getattr(cls, "__name__", "")
+    if name not in _CONSTRAINTS:
+        _refuse_constraint(state, solver)
+    function, lower, upper = (attribute(state, box, key) for key in _CONSTRAINTS[name])
+    kind = "nonlinear"
+    if name == "LinearConstraint":
+        kind = "linear"
+        if not isinstance(box, RecordValue):
+            matrix = _any_matrix()
+            side = Numeric(np.dtype(float), (fresh_extent("m"),), "array")
+            function = state.emit(solvers.dense_matrix, function, type=matrix, hint="matrix")
+            lower = state.emit(np.asarray, lower, type=side)
+            upper = state.emit(np.asarray, upper, type=side)
+    if isinstance(lower, ListValue | TupleValue):
+        lower = state.emit(np.array, lower)
+    if isinstance(upper, ListValue | TupleValue):
+        upper = state.emit(np.array, upper)
+    return TupleValue((Constant(kind), function, TupleValue(()), lower, upper))
+
+
+def _condition_of_dict(
+    state: Machine, solver: Solver, fields: dict[Any, AbstractValue]
+) -> AbstractValue:
+    kind, function = fields.get("type"), fields.get("fun")
+    more = fields.get("args", TupleValue(()))
+    if isinstance(more, Constant) and isinstance(more.value, list | tuple):
+        more = TupleValue(tuple(map(Constant, more.value)))
+    elif isinstance(more, ListValue):
+        more = TupleValue(tuple(more.items))
+    if not (isinstance(kind, Constant) and function and isinstance(more, TupleValue)):
+        _refuse_constraint(state, solver)
+    assert function is not None
+    kind = Constant(str(kind.value).lower())
+    return TupleValue((kind, function, more, Constant(None), Constant(None)))
+
+
+def _refuse_constraint(state: Machine, solver: Solver) -> NoReturn:
+    _refuse_option(
+        state,
+        solver,
+        "constraints",
+        "its constraints are not known before the call.",
+        'write them out, or pass a tuple:  constraints=({"type": "eq", "fun": lambda x: ...},)',
+    )
+
+
+def _constrained(
+    state: Machine,
+    solver: Solver,
+    array: Value,
+    found: Value,
+    limits: Limits,
+    conditions: list[AbstractValue],
+    change: Any,
+) -> AbstractValue:
+    """Return the result of a minimization under constraints and bounds."""
+    if not _is_none(limits[0]):
+        part = (Constant("bounds"), Constant(None), TupleValue(()), *limits)
+        conditions = [*conditions, TupleValue(part)]
+    function = solver.function
+    if change is not None:
+        function = BoundValue(Constant(change), (function,))
+    both = BoundValue(Constant(solvers.conditions_at), (TupleValue(tuple(conditions)),))
+    problem = TupleValue((function, both))
+    x = solver.solution(state, solvers.constrained_of, array, function=problem)
+    value = solver.solution(state, solvers.least_under, found, at=(x,), function=problem)
+    return solver.result(x=x, fun=value)
 
 
 # ---------------------------------------------------------------------------- integrals

@@ -327,6 +327,8 @@ def _build(box: AbstractValue, parts: list[Any]) -> Any:
             return parts
         case DictValue(keys):
             return dict(zip(keys, parts, strict=True))
+        case RecordValue(cls, keys) if cls.__module__.startswith("scipy.optimize"):
+            return cls(**dict(zip(keys, parts, strict=True)))  # bounds or a constraint
         case RecordValue(cls, keys):
             return primitives.build_record(cls, keys, *parts)
         case SliceValue():

@@ -30,6 +30,11 @@ def run_solver(solver, problem, active, others, **options):
     return report
 
 
+def run_linear(solver, **options):
+    """Run a solver of linear equations."""
+    return solver(**options)
+
+
 def option_function(closure, active, others):
     """Return a function that is an option of a solver."""
     return closure(active, others)
@@ -79,6 +84,24 @@ def without_formula(name, why):
     raise NotImplementedError(name, why)
 
 
+def dense_matrix(a):
+    """Return a matrix that may be sparse as an array."""
+    a = a.toarray() if hasattr(a, "toarray") else np.asarray(a)
+    if a.ndim != 2:
+        raise TypeError("a linear operator is not differentiated: pass its matrix")
+    return a.astype(float)
+
+
+def linear_residuals(a, b, z):
+    """Return the residuals of linear equations."""
+    return a @ z - b
+
+
+def norm_of_residuals(a, b, z):
+    """Return the length of the residuals of linear equations."""
+    return np.linalg.norm(a @ z - b)
+
+
 class Result:
     """The result of a solver: its report and the active fields (`x`, `root`, `fun`, `cost`)."""
 
@@ -104,9 +127,34 @@ class Result:
     hess = refused_field("hess", "it has no formula")
     hess_inv = refused_field("hess_inv", "it is an estimate from the steps of the solver")
     jac = refused_field("jac", "it has no formula, or is zero where no bound holds the solution")
+    constr = refused_field("constr", "it repeats the functions of the constraints")
+    constr_violation = refused_field("constr_violation", "it is zero to the solver's tolerance")
+    final_simplex = refused_field("final_simplex", "it depends on the steps of the solver")
+    lagrangian_grad = refused_field("lagrangian_grad", "it is zero to the solver's tolerance")
+    maxcv = refused_field("maxcv", "it is zero to the solver's tolerance")
+    multipliers = refused_field("multipliers", "the derivative of multipliers is not supported yet")
+    unbounded_sol = refused_field("unbounded_sol", "it is the result of another call")
+    v = refused_field("v", "the derivative of multipliers is not supported yet")
 
     def __getitem__(self, name):
         return getattr(self, name)
+
+
+class FreeResult(Result):
+    """The result of `minimize` without bounds and constraints: the slope is zero."""
+
+    jac = property(lambda self: slope_like(self.report.jac, self.x))
+
+
+class FreeFit(Result):
+    """The result of `least_squares` without bounds: the slope of the objective is zero."""
+
+    grad = property(lambda self: slope_like(self.report.grad, self.x))
+
+
+def slope_like(slope, x):
+    """Return the slope at a minimum, which is zero to the tolerance of the solver."""
+    return slope
 
 
 def require_real(x):
@@ -137,6 +185,11 @@ def covariance_of(residuals, value, x, active, others, absolute):
     return value.copy()
 
 
+def least_between(objective, value, x, lower, upper, active, others):
+    """Return the value of an objective at its minimum between limits that have derivatives."""
+    return value
+
+
 def free_entries(x, slope, curvature, lower, upper):
     """Return 0 for numbers that a limit holds, and 1 for the others.
 
@@ -144,9 +197,16 @@ def free_entries(x, slope, curvature, lower, upper):
     a limit or near it, and where nothing holds them the step is as small as their tolerance.  A
     number at a limit where the objective is flat counts as held.
     """
+    return (1.0 - held_below(x, slope, curvature, lower)) * (
+        1.0 - held_below(-x, -slope, curvature, -upper)
+    )
+
+
+def held_below(x, slope, curvature, lower):
+    """Return 1 for numbers that a lower limit holds, and 0 for the others."""
     steepest = np.copysign(np.inf, slope)
     step = np.where(curvature > 0, slope / np.where(curvature > 0, curvature, 1.0), steepest)
-    return np.where((x - step <= lower) | (x - step >= upper), 0.0, 1.0)
+    return np.where((x - step <= lower) & (lower > -np.inf), 1.0, 0.0)
 
 
 def limit_of_rows(bounds, x, k):
@@ -161,6 +221,18 @@ def limit_of_pair(bounds, x, k):
     """Return the lower or upper limits in a pair of them, or in an object with both."""
     pair = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     return np.broadcast_to(np.asarray(pair[k], float), np.shape(x))
+
+
+def limits_like(limits, x):
+    """Return limits that have derivatives, one for each unknown."""
+    if np.ndim(x) == 0:
+        return limits
+    return limits + np.zeros(np.shape(x))
+
+
+def column_of(bounds, k):
+    """Return the lower or upper limits in an array with one row for each unknown."""
+    return bounds[:, k]
 
 
 def half_squares(residuals, loss, scale, z, *more):
@@ -180,6 +252,11 @@ def half_squares(residuals, loss, scale, z, *more):
     return 0.5 * scale**2 * np.sum(rho)
 
 
+def linear_least_of(a, b, x, lower, upper, problem):
+    """Return the solution of linear equations in the sense of least squares, between limits."""
+    return x.copy()
+
+
 def fit_residuals(f, x, y, sigma, z):
     """Return the residuals of a fit, divided by the errors of the data."""
     r = np.asarray(f(x, *z)) - np.asarray(y)
@@ -188,6 +265,142 @@ def fit_residuals(f, x, y, sigma, z):
     if np.ndim(sigma) == 2:
         return np.linalg.solve(np.linalg.cholesky(sigma), r)
     return r / np.asarray(sigma)
+
+
+# ---------------------------------------------------------------------------- constraints
+def constrained_of(problem, x, active, others):
+    """Return the location of a minimum under constraints."""
+    return x.copy()
+
+
+def least_under(problem, value, x, active, others):
+    """Return the value of an objective at its minimum under constraints."""
+    return value
+
+
+def linear_constraint(*args, **kwargs):
+    """Return a constraint without differentiated values."""
+    return sys.modules["scipy.optimize"].LinearConstraint(*args, **kwargs)
+
+
+def finite_limits(limits):
+    """Return limits, zero for infinite ones."""
+    return np.where(np.isfinite(limits), limits, 0.0)
+
+
+def conditions_at(parts, z):
+    """Return numbers that are zero or, for inequalities, at least zero.
+
+    A part is a kind, a function or matrix, further arguments, and lower and upper limits.
+    """
+    rows = []
+    for kind, function, more, lower, upper in parts:
+        if kind == "linear":
+            row = function @ z
+        elif kind == "bounds":
+            row = z
+        else:
+            row = np.ravel(np.asarray(function(z, *more)))
+        if kind in ("eq", "ineq"):
+            rows.append(row)
+        else:
+            rows.append(row - finite_limits(lower))
+            rows.append(finite_limits(upper) - row)
+    return np.concatenate(rows)
+
+
+def distances(problem, x, active, others):
+    """Return conditions, infinite ones where there is no limit, and which are equations.
+
+    The second side of an equation counts as infinite.
+    """
+    (_, conditions), _ = problem(active, others)
+    c = np.array(conditions(x), float)
+    is_equal = np.zeros(c.shape, bool)
+    at = 0
+    (parts,) = conditions.args
+    for kind, function, more, lower, upper in parts:
+        if kind in ("eq", "ineq"):
+            end = at + np.size(function(x, *more))
+            is_equal[at:end] = kind == "eq"
+            at = end
+            continue
+        if kind == "nonlinear":
+            count = np.size(function(x, *more))
+        else:
+            count = np.size(x) if kind == "bounds" else len(function)
+        lower, upper = (np.broadcast_to(side, (count,)) for side in (lower, upper))
+        middle = at + count
+        end = middle + count
+        is_equal[at:middle] = lower == upper
+        c[at:middle][np.isinf(lower)] = np.inf
+        c[middle:end][np.isinf(upper) | (lower == upper)] = np.inf
+        at = end
+    return c, is_equal
+
+
+def _in_lengths(problem, x, active, others, normals):
+    """Return distances from the limits, unit normals, lengths of normals and the equations."""
+    c, is_equal = distances(problem, x, active, others)
+    sizes = np.sqrt(np.sum(normals**2, 1))
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    return np.where(is_equal, 0.0, c / sizes), normals / sizes[:, None], sizes, is_equal
+
+
+def estimate_multipliers(problem, x, active, others, slope, normals):
+    """Estimate multipliers, with the right signs, without knowledge of the active inequalities.
+
+    Those of inequalities far from equality are made small by a weight: Di Pillo and Grippo, "A new
+    class of augmented Lagrangians in nonlinear programming", 1979.
+    """
+    away, rows, sizes, is_equal = _in_lengths(problem, x, active, others, normals)
+    if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(rows))):
+        return np.zeros(np.shape(away))
+    weights = np.diag(np.where(np.isfinite(away), away, 0.0) / (1.0 + np.sqrt(np.sum(x**2))))
+    columns = np.concatenate([rows.T, weights])
+    columns[:, ~np.isfinite(away)] = 0.0
+    signed = np.concatenate([columns, -columns[:, is_equal]], 1)
+    target = np.concatenate([slope, np.zeros(len(away))])
+    found = sys.modules["scipy.optimize"].nnls(signed, target)[0]
+    multipliers = found[: len(away)]
+    multipliers[is_equal] -= found[len(away) :]
+    return multipliers / sizes
+
+
+def size_of(matrix):
+    """Return the greatest absolute value of a matrix, 1 for zeros."""
+    size = float(np.max(np.abs(matrix)))
+    return size if size > 0 else 1.0
+
+
+def held_conditions(problem, x, active, others, slope, normals, multipliers, curvature):
+    """Return weights of equations and active inequalities, and 0 for the others.
+
+    A weight is the inverse length of a gradient.
+
+    An inequality is active if a step of Newton's method without it would violate it: solvers stop
+    at a limit or near it.  One whose multiplier vanishes counts as active where it is an equality.
+    Conditions that follow from others are left out.
+    """
+    away, rows, sizes, is_equal = _in_lengths(problem, x, active, others, normals)
+    length = 1.0 + np.sqrt(np.sum(x**2))
+    pull = multipliers * sizes
+    bend = np.sum((rows @ curvature) * rows, 1)
+    bend = np.maximum(bend, 0.01 * np.sqrt(np.sum(slope**2)) / length)
+    step = np.where(pull > 0, pull, 0.0) / np.where(bend > 0, bend, 1.0)
+    terms = np.sum(np.abs(rows * x), 1) + np.where(np.isfinite(away), np.abs(away), 0.0)
+    candidates = np.flatnonzero(is_equal | (away <= step + 1e-8 * terms))
+    order = sorted(candidates, key=lambda k: (not is_equal[k], -pull[k]))
+    held, basis = np.zeros(len(away)), np.zeros((0, np.size(x)))
+    for k in order:
+        rest = rows[k]
+        for _ in range(2):
+            rest = rest - basis.T @ (basis @ rest)
+        size = np.sqrt(np.sum(rest**2))
+        if size > 1e-8:
+            held[k] = 1.0 / sizes[k]
+            basis = np.concatenate([basis, rest[None] / size])
+    return held
 
 
 # ---------------------------------------------------------------------------- integrals
