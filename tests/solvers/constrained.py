@@ -16,7 +16,7 @@ from scipy.optimize import (
 )
 
 PROGRAMS = {}
-LOOSE = {"cobyla", "cobyqa", "trust_constr", "minimum_at_active_bounds"}
+LOOSE = {"cobyla", "equality_given_twice", "cobyqa", "trust_constr", "minimum_at_active_bounds"}
 
 
 def program(*args):
@@ -216,3 +216,20 @@ def linear_program(a, c):
         lambda z: -np.sum(z * np.array([1.0, 3.0])), np.zeros(2), constraints=constraints, **TIGHT
     )
     return np.sum(r.x**2) + r.fun
+
+
+@program(A3, 0.7)
+def equality_given_twice(a, c):
+    constraints = [
+        {"type": "eq", "fun": lambda z: np.sum(z) - c},
+        LinearConstraint(np.ones((1, 3)), c, c),
+        {"type": "ineq", "fun": lambda z: z - 0.1 * a},
+    ]
+    r = minimize(
+        lambda z: np.sum((z - a) ** 2) + 0.1 * z[0] ** 4,
+        np.array([0.3, 0.3, 0.1]),
+        method="trust-constr",
+        constraints=constraints,
+        options={"gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-10},
+    )
+    return np.sum(r.x * np.arange(1, 4)) + r.fun

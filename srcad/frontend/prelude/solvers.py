@@ -356,15 +356,25 @@ def estimate_multipliers(problem, x, active, others, slope, normals):
     away, rows, sizes, is_equal = _in_lengths(problem, x, active, others, normals)
     if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(rows))):
         return np.zeros(np.shape(away))
-    weights = np.diag(np.where(np.isfinite(away), away, 0.0) / (1.0 + np.sqrt(np.sum(x**2))))
-    columns = np.concatenate([rows.T, weights])
-    columns[:, ~np.isfinite(away)] = 0.0
-    signed = np.concatenate([columns, -columns[:, is_equal]], 1)
-    target = np.concatenate([slope, np.zeros(len(away))])
-    found = sys.modules["scipy.optimize"].nnls(signed, target)[0]
-    multipliers = found[: len(away)]
-    multipliers[is_equal] -= found[len(away) :]
-    return multipliers / sizes
+    found = np.zeros(np.shape(away))
+    equations = rows[is_equal]
+    basis = np.zeros((0, np.size(x)))
+    if len(equations) > 0:
+        _, sizes_of_equations, basis = np.linalg.svd(equations, full_matrices=False)
+        basis = basis[sizes_of_equations > 1e-10]
+    is_near = ~is_equal & np.isfinite(away)
+    if np.any(is_near):
+        columns = rows[is_near].T
+        columns = columns - basis.T @ (basis @ columns)
+        weights = np.diag(away[is_near] / (1.0 + np.sqrt(np.sum(x**2))))
+        target = np.concatenate([slope - basis.T @ (basis @ slope), np.zeros(len(weights))])
+        nnls = sys.modules["scipy.optimize"].nnls
+        found[is_near] = nnls(
+            np.concatenate([columns, weights]), target, maxiter=1000 + 10 * len(weights)
+        )[0]
+    if len(equations) > 0:
+        found[is_equal] = np.linalg.lstsq(equations.T, slope - rows.T @ found, rcond=None)[0]
+    return found / sizes
 
 
 def size_of(matrix):
