@@ -21,6 +21,7 @@ from srcad.frontend.prelude.solvers import (
     covariance_of,
     dense_matrix,
     estimate_multipliers,
+    estimated_hessian,
     free_entries,
     held_below,
     held_conditions,
@@ -302,6 +303,7 @@ def linear_least_rule(x_bar, y, a, b, x, lower, upper, problem):
 
 # ---------------------------------------------------------------------------- constraints
 nondifferentiable(estimate_multipliers)
+nondifferentiable(estimated_hessian, memory="fresh")
 nondifferentiable(held_conditions)
 nondifferentiable(linear_constraint)
 nondifferentiable(dense_matrix)

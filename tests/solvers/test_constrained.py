@@ -2,7 +2,15 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq, curve_fit, least_squares, lsq_linear, minimize, nnls
+from scipy.optimize import (
+    NonlinearConstraint,
+    brentq,
+    curve_fit,
+    least_squares,
+    lsq_linear,
+    minimize,
+    nnls,
+)
 
 import srcad
 from tests.marks import some
@@ -201,3 +209,16 @@ def test_root_of_a_minimum_under_a_constraint():
     solution = lambda c: (0.2 * (1 + c**2) - 1) / (0.7 * (1 + c**2) - (1 + c))  # noqa: E731
     want = (solution(0.9 + 1e-6) - solution(0.9 - 1e-6)) / 2e-6
     np.testing.assert_allclose(srcad.grad(f)(0.9), want, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:delta_grad")
+def test_constraint_of_a_solver_that_is_not_differentiated():
+    def f(a):
+        scale = 0.7
+        limit = NonlinearConstraint(lambda z: z[0] + scale * z[1], -np.inf, 0.5)
+        found = minimize(
+            lambda z: np.sum((z - 1) ** 2), [0.1, 0.1], constraints=limit, method="trust-constr"
+        )
+        return a * found.x[0]
+
+    assert srcad.value_and_grad(f)(2.0) == (f(2.0), f(2.0) / 2)

@@ -644,16 +644,19 @@ def _made(name: str, state: Machine, args: Args, kwargs: Kwargs) -> AbstractValu
     except TypeError:
         return None
     given: dict[str, AbstractValue] = dict(bound.arguments)
+    bound.apply_defaults()
     if name != "NonlinearConstraint" and not state.is_active(*given.values()):
         if name == "Bounds":
             return None
         return state.emit(
             solvers.linear_constraint, *args, kwargs=kwargs, type=Opaque(cls), hint="constraint"
         )
-    for side, infinite in (("lb", -np.inf), ("ub", np.inf)):
-        given.setdefault(side, Constant(infinite))
+    given = {k: given.get(k, Constant(v)) for k, v in bound.arguments.items()}
+    for side in ("lb", "ub"):
         if name != "NonlinearConstraint":
             given[side] = state.emit(np.atleast_1d, given[side])
+    if _is_none(given.get("hess", Constant(0))):
+        given["hess"] = state.emit(solvers.estimated_hessian, type=Opaque(), hint="hess")
     if "A" in given:
         given["A"] = state.emit(np.atleast_2d, given["A"])
     return RecordValue(cls, tuple(given), tuple(given.values()))

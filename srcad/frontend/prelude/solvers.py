@@ -283,6 +283,11 @@ def linear_constraint(*args, **kwargs):
     return sys.modules["scipy.optimize"].LinearConstraint(*args, **kwargs)
 
 
+def estimated_hessian():
+    """Return the default of `NonlinearConstraint`, which keeps a state: new for each call."""
+    return sys.modules["scipy.optimize"].BFGS()
+
+
 def finite_limits(limits):
     """Return limits, zero for infinite ones."""
     return np.where(np.isfinite(limits), limits, 0.0)
