@@ -16,7 +16,15 @@ from scipy.optimize import (
 )
 
 PROGRAMS = {}
-LOOSE = {"cobyla", "equality_given_twice", "cobyqa", "trust_constr", "minimum_at_active_bounds"}
+LOOSE = {
+    "cobyla",
+    "disk",
+    "equality",
+    "equality_given_twice",
+    "cobyqa",
+    "trust_constr",
+    "minimum_at_active_bounds",
+}
 
 
 def program(*args):
