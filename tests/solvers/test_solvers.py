@@ -294,7 +294,15 @@ def test_solver_that_has_not_converged_warns():
             "'constraints'",
         ),
     ],
-    ids=["complex", "hess_inv", "weight", "complex_func", "points", "jac at bounds", "list of unknown length"],
+    ids=[
+        "complex",
+        "hess_inv",
+        "weight",
+        "complex_func",
+        "points",
+        "jac at bounds",
+        "list of unknown length",
+    ],
 )
 def test_what_has_no_derivative_is_refused(f, kind, message):
     with pytest.raises(kind, match=message):
