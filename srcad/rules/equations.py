@@ -33,7 +33,7 @@ def implicit(
     """Register the residual that vanishes at the result of solvers: ``f(x, *params)``.
 
     The cotangents follow by the implicit function theorem: ``-inv(J).T @ x_bar`` is pulled back
-    through the residual, where `J` is its Jacobian by `x`.
+    through the residual, where `J` is its Jacobian with respect to `x`.
 
     Parameters
     ----------
