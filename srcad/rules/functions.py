@@ -26,20 +26,10 @@ class ActiveFunction:
     others : tuple
         The other captured values.
 
-    Examples
-    --------
-    >>> import srcad
-    >>> def root_by_newton(fun, x):
-    ...     for _ in range(50):
-    ...         x = x - fun(x) / srcad.grad(fun)(x)
-    ...     return x
-    >>> @srcad.rules.adjoint(root_by_newton, active=("fun",))
-    ... def _(x_bar, x, fun, x0):
-    ...     slope = srcad.grad(lambda z: fun(z))(x)
-    ...     _, back = srcad.pullback(operator.call, fun, x)
-    ...     return back(-x_bar / slope)[0]
-    >>> srcad.grad(lambda c: root_by_newton(lambda z: z * z - c, 1.0))(4.0)
-    0.25
+    Notes
+    -----
+    ``srcad.pullback(operator.call, fun, x)[1](seed)[0]`` is the cotangent of what `fun` captures.
+    A rule adds and scales cotangents, and returns them as the entry of the function.
     """
 
     def __init__(self, closure: Any, values: tuple[Any, ...], others: tuple[Any, ...]) -> None:
@@ -73,6 +63,11 @@ class ActiveFunction:
         return self + other * -1.0
 
 
+def given_cotangents_of(entry: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the same; the front end refuses None where a function captures active values."""
+    return cotangents_of(entry, values)
+
+
 def cotangents_of(entry: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the cotangents of captured values, zeros where there is none."""
     if entry is None:
@@ -93,10 +88,15 @@ def made(text: str, name: str, space: Mapping[str, Any]) -> FunctionType:
     """Return a function of a text that srcad can read."""
     file = f"<srcad {name} {next(_COUNT)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    found = dict(space) | {"__name__": __name__}
+    found = {**space, "__name__": __name__}
     exec(compile(text, file, "exec"), found)
     function: FunctionType = found[name]
     return function
+
+
+def is_by_equations(rule: Rule) -> bool:
+    """Return True for a rule of `srcad.rules.implicit`."""
+    return "_equations" in getattr(rule.function, "__globals__", ())
 
 
 def with_captured(
@@ -129,15 +129,21 @@ def with_captured(
         named = [f"{p}={form.format(p) if p in functions else p}" for p in keywords]
         return ", ".join(names + named)
 
+    space: dict[str, Any] = {
+        "_target": rule.target,
+        "_rule": rule.function,
+        "ActiveFunction": ActiveFunction,
+        "cotangents_of": cotangents_of,
+        "given_cotangents_of": given_cotangents_of,
+    }
     name = rule.target.__name__ if rule.target.__name__.isidentifier() else "solver"
     parameters = listed("{0}, {0}_values, {0}_others")
     call = listed("{0}({0}_values, {0}_others)", by_name=True)
-    target = made(
-        f"def {name}({parameters}):\n    return _target({call})\n", name, {"_target": rule.target}
-    )
+    target = made(f"def {name}({parameters}):\n    return _target({call})\n", name, space)
     entries = [f"bar_of_{p.lstrip('*')}" if p in active else "_" for p in rule.active]
+    cotangents = "cotangents_of" if is_by_equations(rule) else "given_cotangents_of"
     bars = [
-        f"cotangents_of({entry}, {p}_values)" if p in functions else entry
+        f"{cotangents}({entry}, {p}_values)" if p in functions else entry
         for p, entry in zip(rule.active, entries, strict=True)
         if p in active
     ]
@@ -147,11 +153,6 @@ def with_captured(
         f"    {', '.join(entries)} = _rule(y_bar, y, {call})\n"
         f"    return {', '.join(bars)}\n"
     )
-    space = {
-        "_rule": rule.function,
-        "ActiveFunction": ActiveFunction,
-        "cotangents_of": cotangents_of,
-    }
     names = tuple(f"{p}_values" if p in functions else p for p in active)
     adjoint(target, active=names)(made(text, f"{name}_rule", space))
     return target

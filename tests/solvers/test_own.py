@@ -130,3 +130,16 @@ def test_singular_equations_of_a_rule_give_nan_and_a_warning():
 def test_start_that_the_rule_does_not_differentiate_is_refused():
     with pytest.raises(srcad.errors.MissingRuleError, match="no derivative for argument"):
         srcad.grad(lambda a: np.sum(of_system(lambda z: z - 1.0, np.ones(2) * a)))(1.0)
+
+
+def test_rule_without_a_cotangent_for_its_function_is_refused():
+    def solver(fun, x):
+        return x - fun(x)
+
+    @rules.adjoint(solver)
+    def _(y_bar, y, fun, x):
+        return None, y_bar
+
+    assert srcad.grad(lambda x: solver(lambda z: 2.0, x))(1.0) == 1.0
+    with pytest.raises(RuleError, match="no cotangent for what its function captures"):
+        srcad.grad(lambda x: solver(lambda z: z * x, x))(1.0)

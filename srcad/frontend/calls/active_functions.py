@@ -13,13 +13,20 @@ from srcad.frontend.domain.values import (
     FunctionValue,
     MethodValue,
     RecordValue,
+    TupleValue,
 )
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.closures import closure_of
 from srcad.frontend.operations.reified_closures import reads_outside
 from srcad.ir.core import Value
-from srcad.rules.functions import ActiveFunction, with_captured
+from srcad.rules.functions import (
+    ActiveFunction,
+    cotangents_of,
+    given_cotangents_of,
+    is_by_equations,
+    with_captured,
+)
 from srcad.rules.row import Rule
 from srcad.types.structures import Type
 
@@ -32,7 +39,8 @@ def call_with_functions(
     """Emit a call of a solver whose rule has entries for functions; None without any."""
     given = {**dict(zip(rule.parameters, args, strict=False)), **kwargs}
     functions = [p for p, box in given.items() if p in rule.active and _is_function(box)]
-    if rule.kind != "adjoint" or not functions:
+    is_of_users = not rule.shipped or is_by_equations(rule)
+    if rule.kind != "adjoint" or not is_of_users or not functions:
         return None
     if any(reads_outside(state, given[name]) for name in functions):
         return None  # refused as any other call
@@ -66,7 +74,7 @@ def _is_function(box: AbstractValue) -> bool:
     if isinstance(box, Constant):
         return callable(box.value)
     if isinstance(box, RecordValue):
-        return hasattr(box.cls, "__call__")  # noqa: B004
+        return any("__call__" in vars(cls) for cls in box.cls.__mro__)
     return isinstance(box, BoundValue | FunctionValue | MethodValue)
 
 
@@ -74,6 +82,24 @@ def _is_function(box: AbstractValue) -> bool:
 def called(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``operator.call(f, *args)``."""
     return apply(state, args[0], args[1:], kwargs) if args else None
+
+
+@means(given_cotangents_of)
+def given_cotangents(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Refuse None as the entry of a function that captures active values."""
+    entry, values = args
+    is_none = isinstance(entry, Constant) and entry.value is None
+    if is_none and isinstance(values, TupleValue) and values.items:
+        state.refuse(
+            errors.RuleError,
+            "the rule of a solver has no cotangent for what its function captures",
+            why="it returns None for the function, which reads differentiated values.",
+            help=(
+                "return that of  srcad.pullback(operator.call, fun, x)",
+                "or hold what it captures constant:  srcad.stop_gradient(fun)",
+            ),
+        )
+    return apply(state, Constant(cotangents_of), args, kwargs)
 
 
 @means(ActiveFunction)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import importlib
-import operator
+import math
 import sys
 import types
 
@@ -98,7 +98,7 @@ CLASSES = {
     "sparse": lambda x: np.sum(scipy.sparse.csr_matrix(np.eye(2) * x).toarray()),
     "timedelta": lambda x: datetime.timedelta(seconds=x).total_seconds(),
     "decimal": lambda x: float(decimal.Decimal(x)),
-    "compiled function": lambda x: operator.call(abs, x) if hasattr(operator, "call") else hash(x),
+    "compiled function": lambda x: math.ulp(x),
 }
 
 
