@@ -22,12 +22,12 @@ from srcad.ir.core import Arg, Atom, Block, Const, Display, Location, Value
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.startup.records import dataclass, field
 from srcad.transforms.sweep import (
-    NOTHING,
     Path,
     Slot,
     Sweep,
     bar_hint,
     cotangent_type,
+    is_nothing,
     is_scalar,
     item_type,
     leaf_paths,
@@ -247,7 +247,7 @@ class ReverseScope(Constructors[Arg, Value]):
         if activity is False:
             return Const(None)
         for one, other in ((a, b), (b, a)):
-            if atom_type(one) == NOTHING:  # a loop over the list has not read this part
+            if is_nothing(atom_type(one)):  # a loop over the list has not read this part
                 return other
         if isinstance(type_, TupleOf):
             parts = [

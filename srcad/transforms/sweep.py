@@ -34,7 +34,7 @@ from srcad.startup.records import dataclass, field, once
 from srcad.transforms.crossings import Crossings, crossings_of
 from srcad.transforms.mirror import Mirrors
 from srcad.types.numeric import FLOAT, Numeric
-from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type, numbers_in
+from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, TupleOf, Type, numbers_in
 
 Path = tuple[int, ...]
 Slot = tuple[Value, Path]
@@ -223,6 +223,11 @@ def type_at(type_: Type, path: Path) -> Type:
     for k in path:
         type_ = type_.items[k] if isinstance(type_, TupleOf) else Opaque()
     return type_
+
+
+def is_nothing(type_: Type) -> bool:
+    """Return True if a value of a type is None, the cotangent of a part without derivative."""
+    return type_ == NOTHING or (isinstance(type_, Fixed) and type_.value is None)
 
 
 def cotangent_type(type_: Type, activity: Activity = True) -> Type:

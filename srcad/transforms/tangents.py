@@ -34,7 +34,7 @@ from srcad.ir.traits import is_same
 from srcad.startup.records import dataclass, field, replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.gradients import converted
-from srcad.transforms.sweep import NOTHING, cotangent_type, is_scalar, zero_of
+from srcad.transforms.sweep import cotangent_type, is_nothing, is_scalar, zero_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, TupleOf, Type
 
@@ -110,7 +110,7 @@ class ForwardScope:
             return dot[k]
         given = atom_type(dot)
         if isinstance(given, TupleOf):
-            return None if given.items[k] == NOTHING else self.scope.part(dot, given, k)
+            return None if is_nothing(given.items[k]) else self.scope.part(dot, given, k)
         return self.scope.part(dot, type_, k)
 
     def as_result(self, y: Atom) -> None:
@@ -230,7 +230,7 @@ def _lacks_parts(type_: Type, tree: Activity, given: Type) -> bool:
         return any(_lacks_parts(t, part(tree, k), one) for k, (t, one) in parts)
     if isinstance(type_, ListOf) and isinstance(given, ListOf):
         return _lacks_parts(type_.item, tree, given.item)
-    return given == NOTHING
+    return is_nothing(given)
 
 
 def _none_if_zero(parts: tuple[Tangent, ...]) -> Tangent:
@@ -239,7 +239,7 @@ def _none_if_zero(parts: tuple[Tangent, ...]) -> Tangent:
 
 
 def _is_nothing(dot: Tangent) -> bool:
-    return not isinstance(dot, tuple) and (dot == Const(None) or atom_type(dot) == NOTHING)
+    return not isinstance(dot, tuple) and (dot == Const(None) or is_nothing(atom_type(dot)))
 
 
 def unbound_with_tangents(

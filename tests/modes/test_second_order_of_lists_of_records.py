@@ -1,5 +1,7 @@
 """Second derivatives of lists of records, fields of which get a derivative later."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,35 @@ def dicts(x):
     for k in range(3):
         records[k]["w"] -= 0.1 * records[k]["g"]
     return sum(r["w"] ** 2 for r in records)
+
+
+@dataclass
+class Weight:
+    w: float
+    g: float
+
+
+def objects(x):
+    records = []
+    for k in range(3):
+        records.append(Weight(x[k], 0.0))
+    for r in records:
+        r.g = r.w * x[0]
+    for k in range(3):
+        records[k].w -= 0.1 * records[k].g
+    return sum(r.w**2 for r in records)
+
+
+class Plain:
+    def __init__(self, w):
+        self.w, self.kept = w, None
+
+
+def fields_of_none(x):
+    records = [Plain(x[k]) for k in range(3)]
+    for r in records:
+        r.kept = r.w * x[0]
+    return sum(r.w**2 * r.kept for r in records)
 
 
 def tuples(x):
@@ -61,7 +92,7 @@ def differences(function, x, h=1e-4):
     )
 
 
-@pytest.mark.parametrize("function", [dicts, tuples, nested])
+@pytest.mark.parametrize("function", [dicts, objects, fields_of_none, tuples, nested])
 def test_second_derivatives_of_list_of_records(function):
     wanted = differences(function, X)
     np.testing.assert_allclose(srcad.hessian(function)(X), wanted, rtol=1e-6, atol=1e-6)
