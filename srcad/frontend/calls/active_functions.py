@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
+
+import numpy as np
 
 from srcad import errors
 from srcad.frontend.domain.values import (
@@ -18,7 +22,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.closures import closure_of
-from srcad.frontend.operations.reified_closures import reads_outside
+from srcad.frontend.operations.reified_closures import reads_active, reads_outside
 from srcad.ir.core import Value
 from srcad.rules.functions import (
     ActiveFunction,
@@ -44,6 +48,9 @@ def call_with_functions(
         return None
     if any(reads_outside(state, given[name]) for name in functions):
         return None  # refused as any other call
+    usual = rule.active[: rule.required] == rule.parameters[: rule.required]
+    if usual and not any(_is_active(state, given[name]) for name in functions):
+        return None  # the rule may ask which function it has
     if rule.primal is not None:
         state.refuse(
             errors.UnsupportedSyntaxError,
@@ -69,12 +76,23 @@ def call_with_functions(
     return state.emit(_TARGETS[form][1], *positional, kwargs=named, type=type_)
 
 
+_FUNCTIONS = (BuiltinFunctionType, FunctionType, MethodType, functools.partial, np.ufunc)
+
+
+def _is_active(state: Machine, box: AbstractValue) -> bool:
+    """Return True if a function captures active values, or may where a rule is differentiated."""
+    if state.stops_all:
+        return bool(closure_of(state, box, "function")[1].items)
+    return reads_active(state, box)
+
+
 def _is_function(box: AbstractValue) -> bool:
-    """Return True for a function, a method, a partial or an object that can be called."""
+    """Return True for a function, a method or a partial.
+
+    An object that can be called is an operand as it is, with the cotangents of its fields.
+    """
     if isinstance(box, Constant):
-        return callable(box.value)
-    if isinstance(box, RecordValue):
-        return any("__call__" in vars(cls) for cls in box.cls.__mro__)
+        return isinstance(box.value, _FUNCTIONS)
     return isinstance(box, BoundValue | FunctionValue | MethodValue)
 
 

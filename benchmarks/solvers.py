@@ -1,0 +1,257 @@
+"""What gradients through solvers cost, relative to careful adjoints by hand.
+
+    python -m benchmarks.solvers [names] [--rounds 21]
+
+The plain call, srcad and the adjoint by hand are interleaved in one process: in every round each is
+timed once, in random order, and medians of quotients are printed.  An adjoint by hand calls the
+same solver, has the Jacobian or Hessian as a formula, solves one linear system with it, and has the
+products with the derivatives by the parameters as formulas.  That of an integral calls `quad` once
+for the derivative of the integrand by each parameter, with the tolerances of the value.
+
+    python -m benchmarks.solvers --first
+
+prints the seconds of the first gradient and of the first Hessian by four parameters, each in a new
+process, after the imports.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
+import numpy as np  # noqa: E402 - after the number of threads is set
+from scipy.integrate import quad  # noqa: E402
+from scipy.optimize import minimize, root  # noqa: E402
+
+import srcad  # noqa: E402
+from benchmarks.run import Run, called, report, seconds  # noqa: E402
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A function that calls a solver, and its gradient by hand."""
+
+    function: Callable[..., Any]
+    by_hand: Callable[..., Any]  # returns the gradient by the first argument
+    make: Callable[[], tuple[Any, ...]]  # returns the arguments
+    limit: float  # of the time of srcad, relative to that by hand
+
+
+# ------------------------------------------------------------------------------------ roots
+def bratu(p, u):
+    """The residual of the equation of Bratu between walls, with three parameters."""
+    padded = np.concatenate((np.zeros(1), u, np.zeros(1)))
+    bent = (padded[2:] - 2.0 * u + padded[:-2]) * (len(u) + 1) ** 2
+    return p[0] * bent + p[1] * np.exp(u) + p[2] * u**2
+
+
+def jacobian_of_bratu(p, u):
+    """Its Jacobian by `u`."""
+    n = len(u)
+    jac = np.zeros((n, n))
+    entries = jac.reshape(-1)
+    side = p[0] * (n + 1) ** 2
+    entries[:: n + 1] = -2.0 * side + p[1] * np.exp(u) + 2.0 * p[2] * u
+    entries[1 :: n + 1] = side
+    entries[n :: n + 1] = side
+    return jac
+
+
+def heat(p, start):
+    """The sum of the squares of the solution."""
+    u = root(lambda u: bratu(p, u), start, jac=lambda u: jacobian_of_bratu(p, u), tol=1e-12).x
+    return np.sum(u**2)
+
+
+def heat_by_hand(p, start):
+    """The gradient by `p`."""
+    u = root(lambda u: bratu(p, u), start, jac=lambda u: jacobian_of_bratu(p, u), tol=1e-12).x
+    w = np.linalg.solve(jacobian_of_bratu(p, u).T, -2.0 * u)
+    padded = np.concatenate((np.zeros(1), u, np.zeros(1)))
+    bent = (padded[2:] - 2.0 * u + padded[:-2]) * (len(u) + 1) ** 2
+    return np.array([w @ bent, w @ np.exp(u), w @ u**2])
+
+
+def heat_of(n):
+    """Return the arguments for `n` unknowns."""
+    return lambda: (np.array([1.0, 1.5, 0.3]), np.zeros(n))
+
+
+# ------------------------------------------------------------------------------------ minima
+def coupled(q, couplings, fields, start):
+    """The strength of a network of 30 nodes at rest, where its energy is least."""
+    scaled = couplings * q[0]
+
+    def energy(z):
+        return 0.5 * z @ (scaled @ z) + 0.25 * q[1] * np.sum(z**4) - q[2] * (fields @ z)
+
+    def slope(z):
+        return scaled @ z + q[1] * z**3 - q[2] * fields
+
+    z = minimize(energy, start, jac=slope, tol=1e-7).x
+    return np.sum(z**2)
+
+
+def coupled_by_hand(q, couplings, fields, start):
+    """The gradient by `q`."""
+    scaled = couplings * q[0]
+
+    def energy(z):
+        return 0.5 * z @ (scaled @ z) + 0.25 * q[1] * np.sum(z**4) - q[2] * (fields @ z)
+
+    def slope(z):
+        return scaled @ z + q[1] * z**3 - q[2] * fields
+
+    z = minimize(energy, start, jac=slope, tol=1e-7).x
+    curvature = scaled.copy()
+    curvature.reshape(-1)[:: len(z) + 1] += 3.0 * q[1] * z**2
+    w = np.linalg.solve(curvature, -2.0 * z)
+    return np.array([w @ (couplings @ z), w @ z**3, -(w @ fields)])
+
+
+def network():
+    """Return the arguments: 30 nodes."""
+    rng = np.random.default_rng(20240607)
+    a = rng.normal(size=(30, 30))
+    couplings = a @ a.T / 30 + np.eye(30)
+    return np.array([1.0, 0.7, 1.2]), couplings, rng.normal(size=30), np.zeros(30)
+
+
+# ------------------------------------------------------------------------------------ integrals
+def swing(p):
+    """The integral of a damped oscillation with three parameters."""
+    return quad(lambda t: p[0] * np.exp(-p[1] * t) * np.cos(p[2] * t), 0.0, 3.0)[0]
+
+
+def swing_by_hand(p):
+    """The gradient by `p`."""
+    a, k, w = p
+    options = {"epsabs": 1.49e-8, "epsrel": 1.49e-8}
+    quad(lambda t: p[0] * np.exp(-p[1] * t) * np.cos(p[2] * t), 0.0, 3.0)
+    return np.array(
+        [
+            quad(lambda t: np.exp(-k * t) * np.cos(w * t), 0.0, 3.0, **options)[0],
+            quad(lambda t: -t * a * np.exp(-k * t) * np.cos(w * t), 0.0, 3.0, **options)[0],
+            quad(lambda t: -t * a * np.exp(-k * t) * np.sin(w * t), 0.0, 3.0, **options)[0],
+        ]
+    )
+
+
+PROBLEMS = {
+    "root, 50 unknowns": Problem(heat, heat_by_hand, heat_of(50), 1.5),
+    "root, 200 unknowns": Problem(heat, heat_by_hand, heat_of(200), 1.5),
+    "minimize, 30 unknowns": Problem(coupled, coupled_by_hand, network, 1.4),
+    "quad, 3 parameters": Problem(swing, swing_by_hand, lambda: (np.array([1.3, 0.4, 2.0]),), 4.0),
+}
+
+
+# ------------------------------------------------------------------------------------ timing
+def interleaved(runs: list[Run], rounds: int, budget: float = 4e-3) -> list[list[float]]:
+    """The seconds of a call of each in every round, in random order."""
+    numbers = [max(1, int(budget / max(min(seconds(run, 1) for _ in range(3)), 1e-8)))
+               for run in runs]  # fmt: skip
+    times: list[list[float]] = [[] for _ in runs]
+    for _ in range(rounds):
+        for k in random.sample(range(len(runs)), len(runs)):
+            times[k].append(seconds(runs[k], numbers[k]))
+    return times
+
+
+def quotients(above: list[float], below: list[float]) -> float:
+    """The median of the quotients of the rounds."""
+    return statistics.median(a / b for a, b in zip(above, below, strict=True))
+
+
+def measure(name: str, rounds: int) -> float:
+    """Compare the gradients, time a problem, and return the ratio to the adjoint by hand."""
+    problem = PROBLEMS[name]
+    args = problem.make()
+    gradient = srcad.grad(problem.function)
+    want = problem.by_hand(*args)
+    apart = float(np.max(np.abs(gradient(*args) - want)) / np.max(np.abs(want)))
+    if apart > 1e-6:
+        raise SystemExit(f"{name}: the gradient differs by {apart:.1e}")
+    runs = [called(f, args) for f in (problem.function, gradient, problem.by_hand)]
+    plain, ours, hand = interleaved(runs, rounds)
+    ratio = quotients(ours, hand)
+    times = [statistics.median(some) * 1e3 for some in (plain, ours, hand)]
+    note = (
+        f"plain {times[0]:.2f} ms, srcad {times[1]:.2f} ms, by hand {times[2]:.2f} ms; "
+        f"to plain {quotients(ours, plain):.2f} and {quotients(hand, plain):.2f}"
+    )
+    report(name, ratio, "", problem.limit, note)
+    return ratio
+
+
+FIRST = """
+import time, numpy as np, scipy.integrate, scipy.optimize, srcad
+from benchmarks.solvers import {function} as f, {make} as make
+args = make()
+start = time.process_time()
+srcad.{mode}(f)(*args)
+print(time.process_time() - start)
+"""
+
+
+def four(p):
+    """A root with four parameters."""
+    u = root(lambda u: p[0] * u**3 + p[1] * u + p[2] * u[::-1] - p[3], np.ones(3), tol=1e-12).x
+    return np.sum(u**2)
+
+
+def four_of() -> tuple[Any, ...]:
+    """Return its arguments."""
+    return (np.array([1.0, 2.0, 0.3, 1.5]),)
+
+
+def four_least(p):
+    """A minimum with four parameters."""
+    found = minimize(
+        lambda z: p[0] * np.sum(z**4) + p[1] * np.sum(z**2) + p[2] * z[0] * z[1] - p[3] * z[1],
+        np.ones(3),
+        tol=1e-10,
+    )
+    return np.sum(found.x**2)
+
+
+def first(runs: int) -> None:
+    """The seconds of CPU of the first derivatives in a process: the least of a few."""
+    for function in ("four", "four_least"):
+        for mode, limit in (("grad", 1.0), ("hessian", 3.0)):
+            text = FIRST.format(function=function, make="four_of", mode=mode)
+            found = [
+                float(subprocess.run([sys.executable, "-c", text], capture_output=True, text=True,
+                                     check=True).stdout)
+                for _ in range(runs)
+            ]  # fmt: skip
+            solver = "root" if function == "four" else "minimize"
+            report(f"first {mode} through {solver}", min(found), "s", limit)
+
+
+def main(words: list[str] | None = None) -> None:
+    """Measure the problems that are named, or all."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.solvers", description=__doc__)
+    parser.add_argument("names", nargs="*", help=", ".join(PROBLEMS))
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--first", action="store_true", help="time the first derivatives")
+    options = parser.parse_args(words)
+    if options.first:
+        first(3)
+        return
+    for name in options.names or PROBLEMS:
+        measure(name, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
