@@ -15,7 +15,9 @@ from scipy.optimize import (
     nnls,
 )
 
-PROGRAMS = {}
+from tests.solvers.registry import registry
+
+PROGRAMS, program = registry()
 LOOSE = {
     "cobyla",
     "disk",
@@ -25,16 +27,6 @@ LOOSE = {
     "trust_constr",
     "minimum_at_active_bounds",
 }
-
-
-def program(*args):
-    """Register a program with its two arguments."""
-
-    def register(f):
-        PROGRAMS[f.__name__] = f, args
-        return f
-
-    return register
 
 
 A2 = np.array([0.8, 1.0])

@@ -4,17 +4,9 @@ import numpy as np
 from scipy.integrate import dblquad, fixed_quad, nquad, quad, quad_vec, tplquad
 from scipy.optimize import brentq, minimize_scalar
 
-PROGRAMS = {}
+from tests.solvers.registry import registry
 
-
-def program(*args):
-    """Register a program with its two arguments."""
-
-    def register(f):
-        PROGRAMS[f.__name__] = f, args
-        return f
-
-    return register
+PROGRAMS, program = registry()
 
 
 A2 = np.array([0.8, 1.3])

@@ -7,7 +7,9 @@ good to some four digits.
 import numpy as np
 from scipy.optimize import curve_fit, least_squares, minimize, minimize_scalar
 
-PROGRAMS = {}
+from tests.solvers.registry import registry
+
+PROGRAMS, program = registry()
 TIGHT = {"jac": "cs", "xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15}
 
 
@@ -25,16 +27,6 @@ LOOSE = {
     "scalar_fun",
     "value",
 }
-
-
-def program(*args):
-    """Register a program with its two arguments."""
-
-    def register(f):
-        PROGRAMS[f.__name__] = f, args
-        return f
-
-    return register
 
 
 A2 = np.array([0.8, 1.0])

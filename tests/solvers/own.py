@@ -8,18 +8,9 @@ import numpy as np
 
 import srcad
 from srcad import rules
+from tests.solvers.registry import registry
 
-PROGRAMS = {}
-
-
-def program(*args):
-    """Register a program with its two arguments."""
-
-    def register(f):
-        PROGRAMS[f.__name__] = f, args
-        return f
-
-    return register
+PROGRAMS, program = registry()
 
 
 # ------------------------------------------------------------------------------- solvers

@@ -17,17 +17,9 @@ from scipy.optimize import (
     toms748,
 )
 
-PROGRAMS = {}
+from tests.solvers.registry import registry
 
-
-def program(*args):
-    """Register a program with its two arguments."""
-
-    def register(f):
-        PROGRAMS[f.__name__] = f, args
-        return f
-
-    return register
+PROGRAMS, program = registry()
 
 
 @program(1.3, 4.0)
