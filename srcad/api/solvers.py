@@ -53,6 +53,7 @@ from srcad.frontend.prelude.solvers import (
 )
 from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.equations import checked_residual
+from srcad.rules.functions import zero_like
 
 # mypy: ignore-errors
 
@@ -127,12 +128,7 @@ def cotangents(of_values, active, seed):
         return ()
     bars = pullback(of_values, active)[1](seed)[0]
     pairs = zip(bars, active, strict=True)
-    return tuple(zero_of(leaf) if bar is None else bar for bar, leaf in pairs)
-
-
-def zero_of(leaf):
-    """Return a zero cotangent."""
-    return 0.0 if np.ndim(leaf) == 0 else np.zeros(np.shape(leaf))
+    return tuple(zero_like(leaf) if bar is None else bar for bar, leaf in pairs)
 
 
 @adjoint(root_of, active=("active",), memory="fresh", samples=())
@@ -171,8 +167,6 @@ def roots_rule(x_bar, y, residual, x, active, others):
 # ---------------------------------------------------------------------------- minima
 nondifferentiable(limit_of_pair)
 nondifferentiable(limit_of_rows)
-
-
 nondifferentiable(slope_like)
 
 
@@ -423,17 +417,12 @@ def bars_of_integral(v_bar, function, a, b, active, others, options):
         return without_tails(y, sizes * np.concatenate([np.ravel(bar) for bar in bars]))
 
     total = size / sizes * integrate_slopes(slopes, a, b, np.size(sizes), options)
-    bars, start = [], 0
-    for leaf in active:
-        part = total[start : start + np.size(leaf)]
-        bars.append(part[0] if np.ndim(leaf) == 0 else np.reshape(part, np.shape(leaf)))
-        start = start + np.size(leaf)
-    return a_bar, b_bar, tuple(bars)
+    return a_bar, b_bar, parts_like(total, active)
 
 
 # ---------------------------------------------------------------------------- solvers of users
 def flat(tree):
-    """Return the numbers of a number, an array, or a tuple or dict of these, in one row."""
+    """Return the numbers of a number, an array, or a tuple, list or dict of these, in one row."""
     if isinstance(tree, dict):
         return np.concatenate([np.ravel(tree[key]) for key in tree])
     if isinstance(tree, tuple | list):
@@ -442,31 +431,38 @@ def flat(tree):
 
 
 def like(row, tree):
-    """Return numbers in the structure of a tree."""
+    """Return the numbers of a row in the structure of a tree."""
     if isinstance(tree, dict):
-        keys, start, found = list(tree), 0, {}
-        for key in keys:
-            part = row[start : start + np.size(tree[key])]
-            found[key] = (
-                part[0] if np.ndim(tree[key]) == 0 else np.reshape(part, np.shape(tree[key]))
-            )
-            start = start + np.size(tree[key])
+        parts, found = parts_like(row, list(tree.values())), {}
+        for k, key in enumerate(list(tree)):
+            found[key] = parts[k]
         return found
     if isinstance(tree, tuple | list):
-        parts, start = [], 0
-        for item in tree:
-            part = row[start : start + np.size(item)]
-            parts.append(part[0] if np.ndim(item) == 0 else np.reshape(part, np.shape(item)))
-            start = start + np.size(item)
-        return tuple(parts)
-    return row[0] if np.ndim(tree) == 0 else np.reshape(row, np.shape(tree))
+        return parts_like(row, tree)
+    return parts_like(row, [tree])[0]
+
+
+def parts_like(row, items):
+    """Return consecutive numbers of a row as numbers and arrays like those of a sequence."""
+    parts, start = [], 0
+    for item in items:
+        part = row[start : start + np.size(item)]
+        parts.append(part[0] if np.ndim(item) == 0 else np.reshape(part, np.shape(item)))
+        start = start + np.size(item)
+    return tuple(parts)
 
 
 def cotangents_of_equations(residual, x_bar, x, arguments, equations):
     """Return the cotangents of the arguments of a solver, by the implicit function theorem."""
 
     def checked(z, *given):
-        return checked_residual(residual(z, *given), x, equations)
+        r = checked_residual(residual(z, *given), x, equations)
+        if not isinstance(x, dict):
+            return r
+        in_order = {}
+        for key in list(x):
+            in_order[key] = r[key]
+        return in_order
 
     jac = jacobian(lambda row: flat(checked(like(row, x), *arguments)))(flat(x))
     seed = -solve_or_nan(jac.T, flat(x_bar), equations)

@@ -11,7 +11,7 @@ import numpy as np
 from srcad.errors import RuleError
 from srcad.rules.declare import adjoint
 from srcad.rules.formulas import Place
-from srcad.rules.functions import made
+from srcad.rules.functions import made, name_of_solver
 from srcad.startup.records import dataclass
 from srcad.startup.short_tracebacks import short_traceback
 
@@ -94,7 +94,7 @@ def _register(target: Any, residual: Any, active: tuple[str, ...] | None, overri
     if unknown or not chosen:
         what = f"{unknown[0]!r} is no parameter" if unknown else "nothing to differentiate for"
         raise RuleError(f"{what} in the residual '{residual.__name__}'", where=place)
-    name = target.__name__ if target.__name__.isidentifier() else "solver"
+    name = name_of_solver(target)
     call = [f"{n}={n}" if p.kind is p.KEYWORD_ONLY else str(p).split("=")[0].split(":")[0]
             for n, p in parameters.items()]  # fmt: skip
     bars = ", ".join(f"bar_of_{n}" for n in chosen)
@@ -150,14 +150,14 @@ def _parameters(target: Any, residual: Any, place: Place) -> dict[str, Parameter
         form = ", ".join(str(p.replace(annotation=Parameter.empty)) for p in wanted)
         raise RuleError(
             f"the residual '{residual.__name__}' does not take the parameters of "
-            f"{target.__name__!r}",
+            f"{name_of_solver(target)!r}",
             where=place,
             why="it is called with the solution and then with the arguments of the solver.",
             help=f"def {residual.__name__}(solution, {form}): ...",
         )
     if any(p.kind is Parameter.VAR_KEYWORD for p in wanted):
         raise RuleError(
-            f"the solver {target.__name__!r} takes arguments of any name",
+            f"the solver {name_of_solver(target)!r} takes arguments of any name",
             where=place,
             help="give it parameters with names, or write its rule with @srcad.rules.adjoint",
         )
@@ -172,7 +172,7 @@ def _are_equal(a: Any, b: Any) -> bool:
 def cotangents_of_arguments(
     residual: Any, x_bar: Any, x: Any, arguments: Any, equations: Equations
 ) -> Any:
-    """Return the cotangents of the arguments of a solver; the front end knows what it means."""
+    """Stand for the cotangents of the arguments of a solver; the front end interprets a call."""
     raise NotImplementedError(residual, x_bar, x, arguments, equations)
 
 

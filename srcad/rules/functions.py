@@ -1,4 +1,4 @@
-"""Functions as arguments of rules: what a function captures has a cotangent."""
+"""Functions as arguments of rules: cotangents of captured values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from srcad.rules.row import Rule
 
 
 class ActiveFunction:
-    """A function that a rule is given, or the cotangent of what it captures.
+    """A function argument of a rule, or the cotangent of its captured values.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class ActiveFunction:
 
     Notes
     -----
-    ``srcad.pullback(operator.call, fun, x)[1](seed)[0]`` is the cotangent of what `fun` captures.
+    ``srcad.pullback(operator.call, fun, x)[1](seed)[0]`` is the cotangent of its captured values.
     A rule adds and scales cotangents, and returns them as the entry of the function.
     """
 
@@ -99,6 +99,12 @@ def is_by_equations(rule: Rule) -> bool:
     return "_equations" in getattr(rule.function, "__globals__", ())
 
 
+def name_of_solver(target: Any) -> str:
+    """Return the name of a solver for generated code; a lambda or an object has none."""
+    name = getattr(target, "__name__", "")
+    return name if name.isidentifier() else "solver"
+
+
 def with_captured(
     rule: Rule, functions: Sequence[str], count: int, keywords: Sequence[str]
 ) -> FunctionType:
@@ -136,7 +142,7 @@ def with_captured(
         "cotangents_of": cotangents_of,
         "given_cotangents_of": given_cotangents_of,
     }
-    name = rule.target.__name__ if rule.target.__name__.isidentifier() else "solver"
+    name = name_of_solver(rule.target)
     parameters = listed("{0}, {0}_values, {0}_others")
     call = listed("{0}({0}_values, {0}_others)", by_name=True)
     target = made(f"def {name}({parameters}):\n    return _target({call})\n", name, space)

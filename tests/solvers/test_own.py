@@ -1,5 +1,6 @@
 """Rules of one's own for solvers: what they refuse, and functions that are held constant."""
 
+import functools
 import operator
 
 import numpy as np
@@ -143,3 +144,35 @@ def test_rule_without_a_cotangent_for_its_function_is_refused():
     assert srcad.grad(lambda x: solver(lambda z: 2.0, x))(1.0) == 1.0
     with pytest.raises(RuleError, match="no cotangent for what its function captures"):
         srcad.grad(lambda x: solver(lambda z: z * x, x))(1.0)
+
+
+def test_residual_in_a_dict_may_have_another_order():
+    def state(a, b):
+        return {"x": a * b, "y": b**3}
+
+    @rules.implicit(state)
+    def _(s, a, b):
+        return {"y": s["y"] - b**3, "x": 2 * (s["x"] - a * b)}
+
+    def f(a, b):
+        found = state(a, b)
+        return found["x"] ** 2 + 3 * found["y"]
+
+    assert srcad.grad(f, wrt=(0, 1))(2.0, 1.5) == pytest.approx((9.0, 32.25))
+
+
+def test_rule_of_a_partial_takes_functions():
+    def step(fun, x, k):
+        return x - fun(x) * k
+
+    half = functools.partial(step, k=0.5)
+
+    @rules.adjoint(half, active=("fun", "x"))
+    def _(y_bar, y, fun, x):
+        slope = srcad.grad(lambda z: fun(z))(x)
+        return -0.5 * srcad.pullback(operator.call, fun, x)[1](y_bar)[0], y_bar * (1 - 0.5 * slope)
+
+    def f(x):
+        return half(lambda z: z * z * x, x)
+
+    assert srcad.grad(f)(1.2) == pytest.approx(1 - 0.5 * 3 * 1.2**2)

@@ -29,6 +29,7 @@ from srcad.rules.functions import (
     cotangents_of,
     given_cotangents_of,
     is_by_equations,
+    name_of_solver,
     with_captured,
 )
 from srcad.rules.row import Rule
@@ -40,7 +41,7 @@ _TARGETS: dict[Any, tuple[Rule, Any]] = {}  # by rule and form of the call
 def call_with_functions(
     state: Machine, rule: Rule, args: Args, kwargs: Kwargs, type_: Type | None
 ) -> Value | None:
-    """Emit a call of a solver whose rule has entries for functions; None without any."""
+    """Emit a call of a solver with function arguments; None if its rule has no entries for them."""
     given = {**dict(zip(rule.parameters, args, strict=False)), **kwargs}
     functions = [p for p, box in given.items() if p in rule.active and _is_function(box)]
     is_of_users = not rule.shipped or is_by_equations(rule)
@@ -54,10 +55,11 @@ def call_with_functions(
     if rule.primal is not None:
         state.refuse(
             errors.UnsupportedSyntaxError,
-            f"cannot differentiate {rule.target.__name__!r} by its argument {functions[0]!r}",
+            f"cannot differentiate this solver by its argument {functions[0]!r}",
             why="its rule has a primal of its own, which is not given functions.",
             help=("register the rule without 'primal'",),
         )
+    solver = name_of_solver(rule.target)
     form = (id(rule), tuple(functions), len(args), tuple(kwargs))
     if form not in _TARGETS or _TARGETS[form][0] is not rule:
         _TARGETS[form] = rule, with_captured(rule, functions, len(args), tuple(kwargs))
@@ -66,7 +68,7 @@ def call_with_functions(
     for name, box in given.items():
         parts: dict[str, AbstractValue] = {name: box}
         if name in functions:
-            closure, active, others = closure_of(state, box, f"{name}_of_{rule.target.__name__}")
+            closure, active, others = closure_of(state, box, f"{name}_of_{solver}")
             parts = {name: Constant(closure), f"{name}_values": active, f"{name}_others": others}
         if name in kwargs:
             named |= parts
