@@ -119,7 +119,7 @@ def _after(op: Op, moves: Moves) -> Moved | None:
 
 
 def _step_of(target: Any) -> tuple[Step | None, int]:
-    """Return what tells how results of a function move, and its number of operands that may."""
+    """Return the transfer function of a callee, and the number of operands that may move."""
     if is_indexed(target):
         return _indexed, 1
     row = row_of(target)

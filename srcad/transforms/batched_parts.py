@@ -30,7 +30,7 @@ BATCHES: dict[Any, Batch] = {}  # what `batches` has registered
 
 
 def batches(*targets: Any) -> Callable[[Batch], Batch]:
-    """Register what makes a call of some callees with the axis of directions, or returns None."""
+    """Register the batching rule of some callees; a rule may return None."""
 
     def register(batch: Batch) -> Batch:
         BATCHES.update(dict.fromkeys(targets, batch))

@@ -252,7 +252,7 @@ def solved_with_identities(
 def matrices_stay_zero(
     scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, arg: Arg, entry: Any
 ) -> Any:
-    """Return the cotangent of a stack of matrices, 0 where what they give has cotangent 0."""
+    """Return the cotangent of a stack of matrices, 0 where the cotangent of its result is 0."""
     if rule.entries != "stacked" or not isinstance(entry, Value) or not isinstance(arg, Value):
         return entry
     test = _matrices_taking_part(scope, op, arg, y_bar)

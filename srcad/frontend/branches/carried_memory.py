@@ -160,7 +160,7 @@ class CarriedMemory:
         return (objects & self._tokens()) | self._held_outside(objects)
 
     def _held_outside(self, objects: frozenset[Value]) -> frozenset[Value]:
-        """Return the arrays that others hold, among these and what they were before."""
+        """Return the arrays owned outside the function among these and their earlier versions."""
         every = with_beginnings(self.state, objects)
         held = {one for one in every if is_held_outside(self.state, one)}
         lasting = {one for one in held if one in self.outer or is_captured(self.state, one)}

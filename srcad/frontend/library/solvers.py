@@ -138,11 +138,15 @@ _FOLLOWED = frozenset(
 )
 
 
+_MODULES: dict[str, str] = {}  # of the solvers that `solves` has registered
+
+
 def solves(*names: str, module: str = "scipy.optimize") -> Callable[[Solve], Solve]:
     """Register the handler that makes the result of some solvers."""
 
     def register(solve: Solve) -> Solve:
         for name in names:
+            _MODULES[name] = module
             means_in(module, name)(partial(_called, name, solve))
         return solve
 
@@ -150,8 +154,7 @@ def solves(*names: str, module: str = "scipy.optimize") -> Callable[[Solve], Sol
 
 
 def _solver(name: str) -> Any:
-    module = "scipy.integrate" if "quad" in name else "scipy.optimize"
-    return getattr(sys.modules[module], name)
+    return getattr(sys.modules[_MODULES.get(name, "scipy.optimize")], name)
 
 
 def _called(

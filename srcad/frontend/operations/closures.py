@@ -167,7 +167,7 @@ def interpret_closure(
 
 @means(with_constants)
 def interpret_with_constants(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """Call a function whose captured values are constants."""
+    """Interpret a call of a function with its captured values held constant."""
 
     def change(part: AbstractValue) -> AbstractValue | None:
         return constant_of(state, part) if isinstance(part, Value) else None

@@ -14,7 +14,7 @@ import numpy as np
 
 
 def with_constants(function, *args, **kwargs):
-    """Call a function; the front end takes what it captures for constant."""
+    """Call a function; the front end holds its captured values constant."""
     return function(*args, **kwargs)
 
 

@@ -465,12 +465,14 @@ def tolerances(**options):
     return Tolerances(options)
 
 
-class Compiled(list):
-    """The compiled slopes of an integrand, for the types of one integral."""
+class Compiled:
+    """The compiled gradient of the integrand of one integral, and the arguments it is for."""
+
+    function = active = kind = run = None
 
 
 def compiled():
-    """Return a place for compiled slopes."""
+    """Return an object that keeps a compiled gradient during one integral."""
     return Compiled()
 
 
@@ -479,10 +481,11 @@ def slopes_at(function, place, active, others, seed, x):
 
     Only the first call of an integral is checked.
     """
-    if not place or (place[0], place[1], place[2]) != (function, id(active), type(x)):
-        run = function.slopes.specialize(active, others, seed, x)
-        place[:] = function, id(active), type(x), active, run
-    return place[4](active, others, seed, x)
+    is_known = place.function is function and place.active is active and place.kind is type(x)
+    if not is_known:
+        place.run = function.slopes.specialize(active, others, seed, x)
+        place.function, place.active, place.kind = function, active, type(x)
+    return place.run(active, others, seed, x)
 
 
 def sizes_of(leaves):
@@ -539,7 +542,7 @@ def range_at(limits, *args):
 
 
 def fixed_quad(func, a, b, args=(), n=5):
-    """Return the Gaussian quadrature of SciPy, whose nodes are those of its derivative."""
+    """Integrate by Gaussian quadrature, as SciPy does; its derivative uses the same nodes."""
     if np.isinf(a) or np.isinf(b):
         raise ValueError("Gaussian quadrature is only available for finite limits.")
     x, w = sys.modules["scipy.special"].roots_legendre(n)
