@@ -10,8 +10,8 @@ for the derivative of the integrand by each parameter, with the tolerances of th
 
     python -m benchmarks.solvers --first
 
-prints the seconds of the first gradient and of the first Hessian by four parameters, each in a new
-process, after the imports.
+prints the seconds of CPU of the first gradient and of the first Hessian by four parameters, each in
+a new process, after the imports, with compiled files written and used.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ import argparse
 import os
 import random
 import statistics
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -34,7 +33,7 @@ from scipy.integrate import quad  # noqa: E402
 from scipy.optimize import minimize, root  # noqa: E402
 
 import srcad  # noqa: E402
-from benchmarks.run import Run, called, report, seconds  # noqa: E402
+from benchmarks.run import Run, called, child, report, seconds  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def heat_of(n):
 
 # ------------------------------------------------------------------------------------ minima
 def coupled(q, couplings, fields, start):
-    """The strength of a network of 30 nodes at rest, where its energy is least."""
+    """The sum of the squares where the energy of coupled unknowns is least."""
     scaled = couplings * q[0]
 
     def energy(z):
@@ -98,7 +97,7 @@ def coupled(q, couplings, fields, start):
     def slope(z):
         return scaled @ z + q[1] * z**3 - q[2] * fields
 
-    z = minimize(energy, start, jac=slope, tol=1e-7).x
+    z = minimize(energy, start, jac=slope, tol=1e-6).x
     return np.sum(z**2)
 
 
@@ -112,19 +111,19 @@ def coupled_by_hand(q, couplings, fields, start):
     def slope(z):
         return scaled @ z + q[1] * z**3 - q[2] * fields
 
-    z = minimize(energy, start, jac=slope, tol=1e-7).x
+    z = minimize(energy, start, jac=slope, tol=1e-6).x
     curvature = scaled.copy()
     curvature.reshape(-1)[:: len(z) + 1] += 3.0 * q[1] * z**2
     w = np.linalg.solve(curvature, -2.0 * z)
     return np.array([w @ (couplings @ z), w @ z**3, -(w @ fields)])
 
 
-def network():
-    """Return the arguments: 30 nodes."""
+def couplings_of(n):
+    """Return the arguments for `n` unknowns."""
     rng = np.random.default_rng(20240607)
-    a = rng.normal(size=(30, 30))
-    couplings = a @ a.T / 30 + np.eye(30)
-    return np.array([1.0, 0.7, 1.2]), couplings, rng.normal(size=30), np.zeros(30)
+    a = rng.normal(size=(n, n))
+    matrix = a @ a.T / n + np.eye(n)
+    return np.array([1.0, 0.7, 1.2]), matrix, rng.normal(size=n), np.zeros(n)
 
 
 # ------------------------------------------------------------------------------------ integrals
@@ -150,7 +149,7 @@ def swing_by_hand(p):
 PROBLEMS = {
     "root, 50 unknowns": Problem(heat, heat_by_hand, heat_of(50), 1.5),
     "root, 200 unknowns": Problem(heat, heat_by_hand, heat_of(200), 1.5),
-    "minimize, 30 unknowns": Problem(coupled, coupled_by_hand, network, 1.4),
+    "minimize, 30 unknowns": Problem(coupled, coupled_by_hand, lambda: couplings_of(30), 1.4),
     "quad, 3 parameters": Problem(swing, swing_by_hand, lambda: (np.array([1.3, 0.4, 2.0]),), 4.0),
 }
 
@@ -219,7 +218,7 @@ def four_least(p):
     found = minimize(
         lambda z: p[0] * np.sum(z**4) + p[1] * np.sum(z**2) + p[2] * z[0] * z[1] - p[3] * z[1],
         np.ones(3),
-        tol=1e-10,
+        tol=1e-6,
     )
     return np.sum(found.x**2)
 
@@ -229,11 +228,7 @@ def first(runs: int) -> None:
     for function in ("four", "four_least"):
         for mode, limit in (("grad", 1.0), ("hessian", 3.0)):
             text = FIRST.format(function=function, make="four_of", mode=mode)
-            found = [
-                float(subprocess.run([sys.executable, "-c", text], capture_output=True, text=True,
-                                     check=True).stdout)
-                for _ in range(runs)
-            ]  # fmt: skip
+            found = [child(text, Path()) for _ in range(runs)]
             solver = "root" if function == "four" else "minimize"
             report(f"first {mode} through {solver}", min(found), "s", limit)
 
