@@ -30,7 +30,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.statements import lower_statements, set_return
-from srcad.frontend.source.definition import definition
+from srcad.frontend.source.definition import Source, definition
 from srcad.frontend.source.syntax import bound_names, calls_itself, declared_names
 from srcad.frontend.store.cells import enclosing_frame, returned
 from srcad.frontend.store.lookup import reads_noted, value_of_object
@@ -74,7 +74,7 @@ def callee_of(state: Machine, function: FunctionType, path: Path | None) -> Call
     if path:
         state.guard(path, "code", function)
     trusted = module_of(function).startswith(TRUSTED_PREFIX) and path is None
-    source = definition(function)
+    source = _source_of(state, function)
     node = source.tree
     if not isinstance(node, ast.FunctionDef | ast.Lambda):
         refuse_without_result(plain(function.__name__), source.location(node))
@@ -103,6 +103,17 @@ def callee_of(state: Machine, function: FunctionType, path: Path | None) -> Call
     kw_defaults = {name: default(value, "kwdefault", name) for name, value in named}
     key = id(function.__code__), id(function.__globals__), *map(id, cells.values())
     return Callee(node, frame, defaults, kw_defaults, key, qualname=plain(function.__qualname__))
+
+
+def _source_of(state: Machine, function: FunctionType) -> Source:
+    """Return the source of a function; an error without a location has that of the call."""
+    try:
+        return definition(function)
+    except errors.SourceUnavailableError as error:
+        if error.where is not None or state.builder.where is None:
+            raise
+        kind, sentence, why = type(error), error.sentence, error.why
+        raise kind(sentence, where=state.builder.where, why=why, help=error.help) from None
 
 
 def _default(

@@ -177,7 +177,8 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
             where = self.location(self.user_frame.node)
         own, site = own_frame(self.frames)
         if own is None or site is None:
-            name = self.user_frame.name
+            frame = self.user_frame
+            name = where.function if frame.trusted and where is not None else frame.name
             raise kind(f"{message} in {name!r}", where=where, why=why, help=tuple(help))
         message = f"{message} in {self.user_frame.name!r}, called in {own.name!r}"
         raise kind(message, where=site, second=where, why=why, help=tuple(help))
