@@ -57,7 +57,11 @@ from srcad.rules.functions import zero_like
 
 # mypy: ignore-errors
 
-SINGULAR = "the equations of the solution are singular there; its derivative is nan"
+SINGULAR = (
+    "the equations of the solution are singular there; its derivative is nan: leave out equations "
+    "that follow from others and unknowns that no equation determines, or hold the solution "
+    "constant by srcad.stop_gradient(...)"
+)
 
 
 Closure.derivative = staticmethod(lambda request, function: Gradient(function, request))

@@ -185,13 +185,19 @@ def checked_residual(r: Any, x: Any, equations: Equations) -> Any:
         It has another one.
     """
     if _form(r) != _form(x):
-        raise RuleError(
-            f"the residual of {equations.name!r} is {_form(r)} where the solution is {_form(x)}",
-            where=equations.where,
-            why="there is one equation for each unknown.",
-            help="return a residual like the solution, or write the rule with @srcad.rules.adjoint",
-        )
+        raise wrong_form(_form(r), _form(x), equations)
     return r
+
+
+def wrong_form(of_residual: Any, of_solution: Any, equations: Equations) -> RuleError:
+    """Return the error for a residual that has not the structure and shapes of the solution."""
+    return RuleError(
+        f"the residual of {equations.name!r} is {_words(of_residual)} where the solution is "
+        f"{_words(of_solution)}",
+        where=equations.where,
+        why="there is one equation for each unknown.",
+        help=f"return {_words(of_solution)}, or write the rule with @srcad.rules.adjoint",
+    )
 
 
 @adjoint(checked_residual, active=("r",), samples=())
@@ -207,5 +213,12 @@ def _form(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return tuple(_form(item) for item in value)
     if isinstance(value, int | float | np.ndarray | np.generic):
-        return f"of shape {np.shape(value)}"
+        return f"an array of shape {np.shape(value)}" if np.ndim(value) else "a number"
     return f"a {type(value).__name__}"
+
+
+def _words(form: Any) -> str:
+    """Return a structure in words."""
+    if isinstance(form, dict):
+        return f"a dict of {', '.join(f'{key!r}: {_words(item)}' for key, item in form.items())}"
+    return f"a tuple of {', '.join(map(_words, form))}" if isinstance(form, tuple) else str(form)

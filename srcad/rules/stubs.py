@@ -46,6 +46,8 @@ def stub(
     def polyfit_rule(out_bar, out, x, y, deg):
         return ..., ..., None
     """
+    if not _is_hashable(target):  # such as a function of ctypes: it cannot be registered
+        return python_around("compiled", count)
     module, spelled = _address(target)
     spelled = spelled if module or name_of_method is None else name_of_method
     required, optional = _parameters(target, count, keywords)
@@ -63,6 +65,39 @@ def stub(
             f"@srcad.rules.adjoint({spelled})",
             f"def {name}({', '.join([leading, *required, *defaults])}):",
             f"    return {', '.join(entries)}",
+        ]
+    )
+
+
+def _is_hashable(target: Any) -> bool:
+    try:
+        hash(target)
+    except TypeError:
+        return False
+    return True
+
+
+def python_around(called: str, count: int) -> str:
+    """Return a Python function around compiled code that cannot have a rule, and its rule.
+
+    >>> print(python_around("compiled", 2))
+    import srcad
+    def in_python(x1, x2):  # given in the place of the compiled function
+        return compiled(x1, x2)
+    @srcad.rules.derivative(in_python)
+    def in_python_rule(x1, x2):
+        return ..., ...
+    """
+    names = [f"x{k + 1}" for k in range(count)]
+    given = ", ".join(names)
+    return "\n".join(
+        [
+            "import srcad",
+            f"def in_python({given}):  # given in the place of the compiled function",
+            f"    return {called}({given})",
+            "@srcad.rules.derivative(in_python)",
+            f"def in_python_rule({given}):",
+            f"    return {', '.join(['...'] * count)}",
         ]
     )
 

@@ -97,9 +97,7 @@ def test_residual_of_the_wrong_shape_is_an_error():
     def _(x, c):
         return x[0] - c
 
-    with pytest.raises(
-        RuleError, match="of shape \\(\\) where the solution is of shape"
-    ) as refused:
+    with pytest.raises(RuleError, match="is a number where the solution is") as refused:
         srcad.grad(lambda c: np.sum(doubled(c)))(1.0)
     assert "one equation for each unknown" in str(refused.value)
 

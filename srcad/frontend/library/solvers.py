@@ -31,7 +31,8 @@ from srcad.frontend.operations.reified_closures import reads_active, reads_outsi
 from srcad.frontend.prelude import solvers
 from srcad.frontend.store.stopped import constant_of
 from srcad.ir.core import Value
-from srcad.rules.equations import cotangents_of_arguments
+from srcad.rules import stubs
+from srcad.rules.equations import checked_residual, cotangents_of_arguments, wrong_form
 from srcad.rules.registry import lookup
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import FLOAT, Numeric
@@ -181,8 +182,37 @@ def _called(
         constants = dict(zip(kwargs, _constants(state, tuple(kwargs.values())), strict=True))
         return apply(state, Constant(target), _constants(state, args), constants)
     solver = Solver(name, function, more, given)
+    _refuse_compiled(state, solver)
     solver.run(state)
     return solve(state, solver)
+
+
+def _refuse_compiled(state: Machine, solver: Solver) -> None:
+    """Refuse compiled code that Python cannot call, and an active object of a class in C."""
+    function = solver.function
+    if isinstance(function, Constant) and _is_low_level(function.value):
+        kind, called = type(function.value).__name__, "compiled.function"
+        why = "it is compiled code without a derivative, which Python does not call."
+    elif isinstance(function, Value) and state.is_active(function):
+        kind, called = "compiled object", "compiled"
+        why = "it holds differentiated values, and srcad reads Python only."
+    else:
+        return
+    state.refuse(
+        errors.MissingRuleError,
+        f"no derivative rule for the {kind} that is given to {solver.name}",
+        why=why,
+        help=(
+            "write it in Python, or call it in a function with a rule, with a partial derivative "
+            "in the place of each '...':\n"
+            + stubs.python_around(called, 1 + len(solver.more.items)),
+        ),
+    )
+
+
+def _is_low_level(value: Any) -> bool:
+    """Return True for compiled code that SciPy calls without Python."""
+    return isinstance(value, sys.modules["scipy"].LowLevelCallable)
 
 
 def _problem(name: str, given: dict[str, Any]) -> tuple[AbstractValue | None, TupleValue]:
@@ -259,7 +289,13 @@ def _start(state: Machine, box: AbstractValue) -> Value:
             errors.UnsupportedTypeError,
             "cannot differentiate a solver with complex unknowns",
             why="its equations need not have a complex derivative.",
-            help=("solve for the real and the imaginary parts:  z[0] + 1j * z[1]",),
+            help=(
+                "solve for the real and the imaginary parts, where 'fun' is the function:\n"
+                "def parts(v):\n"
+                "    r = fun(v[0] + 1j * v[1])\n"
+                "    return np.array([r.real, r.imag])\n"
+                "v = scipy.optimize.root(parts, [z0.real, z0.imag]).x",
+            ),
         )
     return start
 
@@ -360,8 +396,20 @@ def without_formula(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue
         errors.UnsupportedSyntaxError,
         f"cannot read '.{name}' of the result of a solver in a differentiated function",
         why=f"{why}.",
-        help=("read it from a call outside of the function that is differentiated",),
+        help=(
+            *_INSTEAD_OF_FIELDS.get(name, ()),
+            "read it from a call outside of the function that is differentiated",
+        ),
     )
+
+
+# Expressions of the same matrices that have derivatives, where 'fun' is the function of the solver.
+_INSTEAD_OF_FIELDS = {
+    "hess": ("compute it, where 'fun' is the objective:  srcad.hessian(fun)(result.x)",),
+    "hess_inv": (
+        "compute it, where 'fun' is the objective:  np.linalg.inv(srcad.hessian(fun)(result.x))",
+    ),
+}
 
 
 def _refuse_option(state: Machine, solver: Solver, name: str, why: str, remedy: str) -> NoReturn:
@@ -921,6 +969,48 @@ def equations_of_users(state: Machine, args: Args, kwargs: Kwargs) -> AbstractVa
             help=("write the rule with @srcad.rules.adjoint, whose 'y' is the whole result",),
         )
     return apply(state, Constant(Closure.equations), args, kwargs)
+
+
+@means(checked_residual)
+def residual_of_users(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Refuse a residual of another structure than the solution; the call compares shapes."""
+    r, x, equations = args
+    if not _may_agree(r, x):
+        assert isinstance(equations, Constant)
+        raise wrong_form(_form(r), _form(x), equations.value)
+    return None
+
+
+def _may_agree(a: AbstractValue, b: AbstractValue) -> bool:
+    """Return False if the structure, or the number of axes of a part, is known to differ."""
+    if isinstance(a, DictValue) and isinstance(b, DictValue):
+        pairs = zip(a.items, b.items, strict=False)
+        return a.keys == b.keys and all(_may_agree(one, other) for one, other in pairs)
+    sequence = TupleValue | ListValue
+    if isinstance(a, sequence) and isinstance(b, sequence):
+        pairs = zip(a.items, b.items, strict=False)
+        return len(a.items) == len(b.items) and all(_may_agree(one, other) for one, other in pairs)
+    if any(isinstance(box, DictValue | TupleValue | ListValue) for box in (a, b)):
+        return False
+    return None in (_axes(a), _axes(b)) or _axes(a) == _axes(b)
+
+
+def _axes(box: AbstractValue) -> int | None:
+    """Return the number of axes; None if unknown."""
+    if isinstance(box, Constant):
+        return np.ndim(box.value)
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.shape is not None:
+        return len(box.type.shape)
+    return None
+
+
+def _form(box: AbstractValue) -> Any:
+    """Return an abstract value in words, in its dicts and tuples."""
+    if isinstance(box, DictValue):
+        return {key: _form(item) for key, item in zip(box.keys, box.items, strict=True)}
+    if isinstance(box, TupleValue | ListValue):
+        return tuple(map(_form, box.items))
+    return {0: "a number", 1: "a vector", 2: "a matrix"}.get(_axes(box) or 0, "an array")
 
 
 def _is_of_numbers(box: AbstractValue) -> bool:

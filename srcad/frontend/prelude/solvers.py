@@ -22,12 +22,42 @@ def run_solver(solver, problem, active, others, **options):
     function, more = problem(active, others)
     if more:
         options["args"] = more
+    if solver.__name__ == "fsolve" and not options.get("full_output"):
+        x, said = _fsolve(solver, function, options)
+        if said:
+            warn(problem, _not_converged(solver, said))
+        return x
     report = solver(function, **options)
-    for name in ("success", "converged"):
-        if getattr(report, name, True) is False:
-            said = getattr(report, "message", None) or getattr(report, "flag", "")
-            warn(problem, f"{solver.__name__} has not converged: {said}")
+    parts = report if type(report) is tuple else (report,)
+    for part in parts:
+        is_failed = np.any(np.equal(getattr(part, "converged", True), False))
+        if is_failed or getattr(part, "success", True) is False:
+            said = getattr(part, "message", None) or getattr(part, "flag", "")
+            warn(problem, _not_converged(solver, said))
+    if solver.__name__ == "fsolve" and report[2] != 1:
+        warn(problem, _not_converged(solver, report[3]))
     return report
+
+
+def _fsolve(solver, function, options):
+    """Return the solution, and the message of a solver that has not converged, or None.
+
+    Without the report, SciPy would warn without the place of the call in the program.
+    """
+    x, _, status, said = solver(function, **{**options, "full_output": True})
+    if status not in range(1, 6):
+        raise TypeError(said)
+    return x, None if status == 1 else said
+
+
+def _not_converged(solver, said):
+    """Return the text of a warning with the message of a solver."""
+    said = " ".join(str(said).split()).removesuffix(".")
+    return (
+        f"{solver.__name__} has not converged{': ' if said else ''}{said}; the derivative is that "
+        "at the point where it stopped: begin nearer to the solution, allow more iterations or "
+        "choose another method"
+    )
 
 
 def run_linear(solver, **options):
