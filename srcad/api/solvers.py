@@ -6,13 +6,15 @@ No samples check them: the problem of a solver is made by the compiler only.
 from __future__ import annotations
 
 import sys
+from types import FunctionType
 
 import numpy as np
 
 from srcad.api.gradients import grad
-from srcad.api.jacobians import hessian, jacobian
+from srcad.api.jacobians import hessian, jacobian, sparsity
 from srcad.api.products import jvp, pullback
 from srcad.calling.gradient import Gradient
+from srcad.errors import SrcadError
 from srcad.frontend.operations.closures import Closure
 from srcad.frontend.prelude.solvers import (
     at_end,
@@ -135,6 +137,148 @@ def cotangents(of_values, active, seed):
     return tuple(zero_like(leaf) if bar is None else bar for bar, leaf in pairs)
 
 
+# ---------------------------------------------------------------------------- large systems
+MOST_DENSE = 500  # unknowns of a system with a dense matrix
+PROBES = 8  # columns of a matrix that may be sparse
+
+
+def equations_at(problem, z, active, others, is_minimum):
+    """Return residuals, or the slope of an objective, in one row."""
+    if is_minimum:
+        return np.ravel(grad(lambda u: value_of_problem(problem, u, active, others))(z))
+    return np.ravel(value_of_problem(problem, z, active, others))
+
+
+def solve_large(problem, z, active, others, b, is_minimum, is_transposed):
+    """Return ``inv(J) @ b``, or with ``J.T``, for the Jacobian `J` of equations at a point.
+
+    `J` is sparse where at most a tenth of it is nonzero.  Else Krylov's methods take products with
+    it, and where they do not converge it is a full matrix, a row or column for each product.
+    """
+    solved = solved_by_colouring(problem, z, active, others, b, is_minimum, is_transposed)
+    if solved is None:
+        solved = solved_by_products(problem, z, active, others, b, is_minimum, is_transposed)
+    return solved
+
+
+def derivative_of_equations(problem, make, kind, is_minimum):
+    """Return a derivative by `z` of the equations of a problem, times `v`; it is made once."""
+    if (kind, is_minimum) not in problem.derivatives:
+
+        def equations(z, active, others, v):
+            r = equations_at(problem, z, active, others, is_minimum)
+            return np.sum(v * r) if kind == "rows" else r
+
+        def moved(step, z, active, others, v):
+            moved = z + step * np.reshape(v, np.shape(z))
+            return equations_at(problem, moved, active, others, is_minimum)
+
+        function = moved if kind == "columns" else equations
+        code = function.__code__.replace()  # compilations are kept by code: these die with it
+        own = FunctionType(code, globals(), problem.name, None, function.__closure__)
+        problem.derivatives[kind, is_minimum] = make(own)
+    return problem.derivatives[kind, is_minimum]
+
+
+def solved_by_colouring(problem, z, active, others, b, is_minimum, is_transposed):
+    """Return the solution of sparse equations, or None if they are not sparse."""
+    if not is_sparse(problem, z, active, others, is_minimum):
+        return None
+    jac = derivative_of_equations(problem, sparse_jacobian, "sparse", is_minimum)
+    a = jac(z, active, others, 0.0).tocsc()
+    if is_transposed:
+        a = a.T.tocsc()
+    algebra = sys.modules["scipy.sparse.linalg"]
+    try:
+        factors = algebra.splu(a)
+    except RuntimeError:  # exactly singular
+        return nan_for(b, problem)
+    inverse = algebra.LinearOperator(
+        a.shape, matvec=factors.solve, rmatvec=lambda v: factors.solve(v, "T"), dtype=float
+    )
+    rcond = 1.0 / (algebra.onenormest(inverse) * algebra.norm(a, 1))
+    return factors.solve(b) if rcond > np.finfo(float).eps else nan_for(b, problem)
+
+
+def is_sparse(problem, z, active, others, is_minimum):
+    """Return True if at most a tenth of a Jacobian is nonzero; it is looked at once.
+
+    The pattern is found only if that holds for some columns: the one of a full matrix is expensive.
+    """
+    n = np.size(z)
+    note = "is_sparse", is_minimum, n
+    if note not in problem.derivatives:
+        columns = derivative_of_equations(problem, jacobian, "columns", is_minimum)
+        some = np.zeros((PROBES, n))
+        some[np.arange(PROBES), np.linspace(0, n - 1, PROBES).astype(int)] = 1.0
+        counts = [np.count_nonzero(columns(0.0, z, active, others, one)) for one in some]
+        problem.derivatives[note] = sum(counts) <= 0.1 * n * PROBES
+        if problem.derivatives[note]:
+            pattern = derivative_of_equations(problem, sparsity, "pattern", is_minimum)
+            try:
+                problem.derivatives[note] = pattern(z, active, others, 0.0).nnz <= 0.1 * n**2
+            except SrcadError:  # it cannot be followed
+                problem.derivatives[note] = False
+    return problem.derivatives[note]
+
+
+def sparse_jacobian(function):
+    """Return the sparse Jacobian by the first argument."""
+    return jacobian(function, sparse=True)
+
+
+def nan_for(b, problem):
+    """Return nan for the solution of singular equations, with a warning."""
+    warn(problem, SINGULAR)
+    return np.full(np.shape(b), np.nan)
+
+
+def solved_by_products(problem, z, active, others, b, is_minimum, is_transposed):
+    """Return the solution by products with the matrix."""
+    if is_transposed and not is_minimum:
+        rows = derivative_of_equations(problem, grad, "rows", is_minimum)
+
+        def product(v):
+            return np.ravel(rows(z, active, others, v))
+    else:
+        columns = derivative_of_equations(problem, jacobian, "columns", is_minimum)
+
+        def product(v):
+            return np.ravel(columns(0.0, z, active, others, v))
+
+    algebra, n = sys.modules["scipy.sparse.linalg"], np.size(b)
+    operator = algebra.LinearOperator((n, n), matvec=product, dtype=float)
+    options = {"rtol": 1e-10, "atol": 0.0}
+    failed = True
+    if is_minimum:
+        x, failed = algebra.cg(operator, b, maxiter=n, **options)
+    if failed:
+        x, failed = algebra.gmres(operator, b, restart=100, maxiter=3, **options)
+    if failed or not np.all(np.isfinite(x)):
+        return solved_by_matrix(product, b, problem)
+    return x
+
+
+def solved_by_matrix(product, b, problem):
+    """Return the solution with a full matrix of products."""
+    return solve_or_nan(np.stack([product(row) for row in np.eye(np.size(b))], 1), b, problem)
+
+
+@adjoint(solve_large, active=("z", "active", "b"), memory="fresh", samples=())
+def solve_large_rule(x_bar, x, problem, z, active, others, b, is_minimum, is_transposed):
+    """Solve the transposed equations; ``left @ J @ right`` is differentiated by the point."""
+    b_bar = solve_large(problem, z, active, others, x_bar, is_minimum, not is_transposed)
+    left, right = (x, b_bar) if is_transposed else (b_bar, x)
+
+    def form(u, values):
+        direction = np.reshape(right, np.shape(z))
+        at = lambda u: equations_at(problem, u, values, others, is_minimum)  # noqa: E731
+        return np.sum(left * jvp(at, (u,), (direction,))[1])
+
+    z_bar = -grad(lambda u: form(u, active))(z)
+    return z_bar, cotangents(lambda values: form(z, values), active, -1.0), b_bar
+
+
 @adjoint(root_of, active=("active",), memory="fresh", samples=())
 def root_rule(x_bar, y, residual, x, active, others):
     """Pull ``-inv(J).T @ x_bar`` back through the residual: the implicit function theorem.
@@ -151,8 +295,11 @@ def root_rule(x_bar, y, residual, x, active, others):
     def flat(z, values):
         return np.ravel(value_of_problem(residual, np.reshape(z, np.shape(y)), values, others))
 
-    jac = jacobian(lambda z: flat(z, active))(np.ravel(y))
-    seed = -solve_or_nan(jac.T, np.ravel(x_bar), residual)
+    if np.size(y) > MOST_DENSE:
+        seed = -solve_large(residual, y, active, others, np.ravel(x_bar), False, True)
+    else:
+        jac = jacobian(lambda z: flat(z, active))(np.ravel(y))
+        seed = -solve_or_nan(jac.T, np.ravel(x_bar), residual)
     return cotangents(lambda values: flat(y, values), active, seed)
 
 
@@ -187,10 +334,16 @@ def minimum_rule(x_bar, y, objective, x, active, others, lower, upper):
     def slope_of(values):
         return grad(lambda z: value_of_problem(objective, z, values, others))(y)
 
+    if lower is None and np.ndim(y) == 1:
+        if np.size(y) > MOST_DENSE:
+            seed = -solve_large(objective, y, active, others, x_bar, True, True)
+        else:
+            seed = -solve_or_nan(hessian(at)(y), x_bar, objective)
+        return cotangents(slope_of, active, seed), None, None
     curvature = float(hessian(at)(y)) if np.ndim(y) == 0 else hessian(at)(y)
     if lower is None:
-        solve = divide_or_nan if np.ndim(y) == 0 else solve_or_nan
-        return cotangents(slope_of, active, -solve(curvature, x_bar, objective)), None, None
+        seed = -divide_or_nan(curvature, x_bar, objective)
+        return cotangents(slope_of, active, seed), None, None
     slope = grad(at)(y)
     if np.ndim(y) == 0:
         is_free = float(free_entries(y, slope, curvature, lower, upper))

@@ -78,6 +78,7 @@ class Closure:
         self.box, self.places, self.active = box, places, active
         self.name, self.where = name, where
         self.factories: dict[int, Any] = {}
+        self.derivatives: dict[Any, Any] = {}  # compiled, by their kind
 
     @property
     def __name__(self) -> str:
