@@ -984,8 +984,10 @@ def residual_of_users(state: Machine, args: Args, kwargs: Kwargs) -> AbstractVal
 def _may_agree(a: AbstractValue, b: AbstractValue) -> bool:
     """Return False if the structure, or the number of axes of a part, is known to differ."""
     if isinstance(a, DictValue) and isinstance(b, DictValue):
-        pairs = zip(a.items, b.items, strict=False)
-        return a.keys == b.keys and all(_may_agree(one, other) for one, other in pairs)
+        others = dict(zip(b.keys, b.items, strict=True))
+        return others.keys() == set(a.keys) and all(
+            _may_agree(one, others[key]) for key, one in zip(a.keys, a.items, strict=True)
+        )
     sequence = TupleValue | ListValue
     if isinstance(a, sequence) and isinstance(b, sequence):
         pairs = zip(a.items, b.items, strict=False)
