@@ -231,11 +231,14 @@ def is_nothing(type_: Type) -> bool:
 
 
 def cotangent_type(type_: Type, activity: Activity = True) -> Type:
-    """Return the type of the cotangent of a value: floats for integers, the structure kept."""
+    """Return the type of the cotangent of a value: floats for integers, the structure kept.
+
+    Without any part that has a cotangent it is None, as in the structures that are built.
+    """
+    if activity is False:
+        return NOTHING
     match type_:
         case Numeric(dtype, shape, form):
-            if activity is False:
-                return NOTHING
             if form == "python" and dtype is not None and dtype.kind in "iub":
                 return FLOAT
             if dtype is not None and dtype.kind in "iub":
@@ -246,7 +249,7 @@ def cotangent_type(type_: Type, activity: Activity = True) -> Type:
             return type_.of(tuple(cotangent_type(t, part(activity, k)) for k, t in parts))
         case ListOf(item):
             return ListOf(cotangent_type(item, activity))
-    return type_ if activity is not False else NOTHING
+    return type_
 
 
 def zero_of(type_: Type) -> Const:

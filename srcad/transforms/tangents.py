@@ -139,6 +139,8 @@ class ForwardScope:
             return UNDEF
         if tree is False:
             return Const(None)
+        if _is_nothing(dot):
+            dot = None
         if isinstance(type_, TupleOf):
             parts = [
                 self._full(
@@ -152,7 +154,7 @@ class ForwardScope:
             return self.scope.build_like(type_, parts)
         if isinstance(dot, tuple):
             return self._of_saved(atom, tree, dot)
-        if dot is None or _is_nothing(dot):
+        if dot is None:
             return self._zeros(atom, type_, tree)
         if isinstance(type_, ListOf) and _lacks_parts(type_.item, tree, _item_of(dot)):
             return self._full_items(atom, type_, tree, dot)
@@ -239,7 +241,9 @@ def _none_if_zero(parts: tuple[Tangent, ...]) -> Tangent:
 
 
 def _is_nothing(dot: Tangent) -> bool:
-    return not isinstance(dot, tuple) and (dot == Const(None) or is_nothing(atom_type(dot)))
+    if dot is None or isinstance(dot, tuple):
+        return False
+    return dot == Const(None) or is_nothing(atom_type(dot))
 
 
 def unbound_with_tangents(

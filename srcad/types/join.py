@@ -22,6 +22,7 @@ from srcad.types.sizes import constant_extent, fresh_extent, resolved, same
 from srcad.types.structures import (
     OPAQUE,
     UNDEFINED,
+    Fixed,
     ListOf,
     Opaque,
     PlacesOf,
@@ -73,8 +74,14 @@ def join(a: Type, b: Type) -> Type:
         return PlacesOf(INT, join(a.key, b.key))
     if isinstance(a, ListOf) and isinstance(b, ListOf):
         return ListOf(join(a.item, b.item)) if type(a) is type(b) else OPAQUE
-    if isinstance(a, Opaque) and isinstance(b, Opaque):
-        return OPAQUE
+    return _common_class(a, b)
+
+
+def _common_class(a: Type, b: Type) -> Opaque:
+    """Return the class of a constant and of an object; OPAQUE if they differ."""
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Fixed) and isinstance(other, Opaque) and other.cls is type(one.value):
+            return other
     return OPAQUE
 
 
