@@ -6,6 +6,7 @@ front of their own; the helpers of the reverse half are each told what they do.
 
 from __future__ import annotations
 
+import builtins
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from srcad import runtime
 from srcad.analysis.activity_trees import Activity
+from srcad.analysis.arguments import arguments
 from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
@@ -242,6 +244,18 @@ def _array(scope: BatchedScope, op: Call) -> Atom | None:
         return scope.call(np.swapaxes, rows, Const(0), Const(1))
     width = Display("tuple", (Const(-1), scope.shared.count))  # of an empty list, too
     return scope.call(np.transpose, scope.call(np.reshape, rows, width))
+
+
+@batches(builtins.sum)
+def _total(scope: BatchedScope, op: Call) -> Atom | None:
+    """``sum`` of a list of numbers: that of an empty one is the start, in every direction."""
+    operands = arguments(op)
+    items, start = operands[0], operands.get(1, operands.get("start", Const(0)))
+    type_ = argument_type(items)
+    if not isinstance(type_, ListOf) or rank(type_.item) != 0 or rank(argument_type(start)) != 0:
+        return None
+    args = (scope.full(items, True), scope.full(start, True))
+    return scope.builder.call(op.target, *args, type=scope.wide(op.result.type))
 
 
 @batches(np.einsum)
