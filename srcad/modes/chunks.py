@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from srcad.errors import UnsupportedTypeError
-from srcad.ir.core import Atom, Const, Display, Function, Op, Value
+from srcad.ir.argument_types import argument_type
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Function, Op, Routine, Value
 from srcad.ir.inference.builder import Builder
 from srcad.ir.substitute import substituted_ops
+from srcad.ir.traits import law_of_operator
 from srcad.modes.basis import Basis, packed
 from srcad.modes.blocks import unit_vectors
 from srcad.startup.records import dataclass
 from srcad.transforms.silent import is_repeatable
-from srcad.types.numeric import INT
+from srcad.types.numeric import INT, Numeric
 
 Flat = Callable[[Builder, dict[Value, Atom]], list[Atom]]
 
@@ -53,8 +55,7 @@ class Sweep:
     def _mapping(self, builder: Builder, some: tuple[Atom, Atom] | None) -> dict[Value, Atom]:
         """Return the replacements of the parameters."""
         if self.basis.is_one_number:
-            is_complex = self.basis.leaves[0].type.kind == "c"
-            seeds: list[Atom] = [Const(1.0 + 0j if is_complex else 1.0)]
+            seeds: list[Atom] = [self._one(builder)]
             mapping: dict[Value, Atom] = {}
         else:
             seeds = unit_vectors(builder, self.basis, self.suffix, some)
@@ -63,6 +64,38 @@ class Sweep:
         for param, tree in zip(self.params, self.basis.trees, strict=False):
             mapping[param] = packed(builder, tree, left)
         return mapping
+
+    def _one(self, builder: Builder) -> Atom:
+        """Return the seed of one number: a NumPy scalar where a Python number may raise."""
+        type_ = self.basis.leaves[0].type
+        one = Const(1.0 + 0j if type_.kind == "c" else 1.0)
+        if type_.form != "numpy" or type_.dtype is None or not _divides_by_python(self.ops):
+            return one
+        return builder.call(np.complex128 if type_.kind == "c" else np.float64, one)
+
+
+def _divides_by_python(ops: Iterable[Op]) -> bool:
+    """Return True if a derived op, or a routine, may divide by a Python number."""
+    for op in ops:
+        if any(_divides_by_python(block.ops) for block in op.blocks):
+            return True
+        if not isinstance(op, Call):
+            continue
+        if isinstance(op.target, Routine):
+            return True
+        if op.half != "reverse":
+            continue
+        place = {"quotient": 1, "power": 0}.get(law_of_operator(op.target))
+        if place is not None and _may_be_python(op.args[place]):
+            return True
+    return False
+
+
+def _may_be_python(arg: Arg) -> bool:
+    type_ = argument_type(arg)
+    return not isinstance(arg, Const) and not (
+        isinstance(type_, Numeric) and type_.form in ("numpy", "array")
+    )
 
 
 def split_by_dependence(ops: Sequence[Op], late: Sequence[Value]) -> tuple[list[Op], list[Op]]:

@@ -37,6 +37,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.inference.builder import Builder, atom_type
+from srcad.passes.safe_division import safe_division
 from srcad.startup.records import replace
 from srcad.transforms.batched_calls import batch_call
 from srcad.transforms.batched_values import BatchedScope, Shared
@@ -141,7 +142,8 @@ def _batched(
     batch_block(scope, function.block)
     results = function.block.results
     found = [scope.full_atom(y, tree) for y, tree in zip(results, wanted, strict=True)]
-    return replace(function, params=(*params, count), block=scope.builder.finish(*found))
+    made = replace(function, params=(*params, count), block=scope.builder.finish(*found))
+    return safe_division(made)  # factors of an array, which does not raise, are divided themselves
 
 
 def batch_block(scope: BatchedScope, block: Block) -> None:
