@@ -296,7 +296,7 @@ def _rows(scope: BatchedScope, seq: Arg, item: Value) -> Arg:
     if tree is False or (isinstance(seq, Display) and seq.kind == "range"):
         return scope.of(seq)
     type_ = argument_type(seq)
-    if isinstance(type_, Numeric):
+    if isinstance(type_, Numeric | Opaque):  # a value of unknown type has the axis in front, too
         return scope.call(np.swapaxes, scope.full(seq, True), Const(0), Const(1))
     whole = tuple(tree for _ in type_.items) if isinstance(type_, TupleOf) else tree
     return scope.full(seq, whole)
