@@ -54,7 +54,7 @@ class Basis:
 
     `trees` are the values taken apart, `leaves` their numbers and arrays in order; `count` is how
     many directions they have: one for each number, or two for each complex one if these count
-    twice.
+    twice.  `length` is how many are taken, where that may be one, a zero, in place of none.
     """
 
     builder: Builder
@@ -62,12 +62,23 @@ class Basis:
     leaves: list[Leaf]
     count: Atom
     twice: bool = False
+    length: Atom | None = None
+
+    @property
+    def may_be_empty(self) -> bool:
+        """True if it is not known that there is a direction."""
+        return not any(map(_has_entries, (leaf.type for leaf in self.leaves)))
 
     @property
     def is_empty(self) -> bool:
         """True if there is certainly no direction; that there is one is assumed otherwise."""
         empty = list(map(_is_empty, (leaf.type for leaf in self.leaves)))  # each is asked
         return all(empty)
+
+    def pad(self) -> None:
+        """Take one direction in place of none, unless it is known that there is one."""
+        if self.may_be_empty and not self.is_empty:
+            self.length = self.builder.call(max, self.count, Const(1))
 
     @property
     def is_real(self) -> bool:
@@ -81,8 +92,8 @@ class Basis:
 
     @property
     def alone(self) -> bool:
-        """True if all directions are those of one number or array."""
-        return len(self.leaves) == 1
+        """True if all directions that are taken are those of one number or array."""
+        return len(self.leaves) == 1 and self.length is None
 
 
 def basis_of(
@@ -180,6 +191,11 @@ def _refuse(type_: Type, builder: Builder, what: str) -> NoReturn:
         why="there is one block for each pair of arrays, and their number is not known.",
         help="make it an array, as in np.stack(rows), or a tuple",
     )
+
+
+def _has_entries(type_: Numeric) -> bool:
+    """Return True if an array is known to have entries."""
+    return type_.shape is not None and all(at_least(extent, 1) for extent in type_.shape)
 
 
 def _is_empty(type_: Numeric) -> bool:

@@ -41,8 +41,8 @@ def _unit_vectors(builder: Builder, basis: Basis, some: Span | None) -> list[Ato
         type_ = leaves[0].type
         known = type_.kind in "fc" and type_.dtype is not None and type_.dtype != _FLOAT
         dtype = type_.dtype if known else None
-        return [_in_shape(builder, leaves[0], _identity(builder, basis.count, some, dtype))]
-    all_ = _identity(builder, basis.count, some, None)
+        return [_in_shape(builder, leaves[0], _identity(builder, basis, some, dtype))]
+    all_ = _identity(builder, basis, some, None)
     return [_columns(builder, leaf, all_) for leaf in leaves]
 
 
@@ -70,13 +70,15 @@ def _complex(builder: Builder, real: Atom, imaginary: Atom) -> Value:
 
 
 def _identity(
-    builder: Builder, count: Atom, some: Span | None, dtype: np.dtype[Any] | None
+    builder: Builder, basis: Basis, some: Span | None, dtype: np.dtype[Any] | None
 ) -> Value:
     kwargs = [] if dtype is None else [("dtype", Const(dtype.type))]
-    if some is None:
-        return builder.call(np.eye, count, kwargs=kwargs)
-    rows, first = some
-    return builder.call(np.eye, rows, count, first, kwargs=kwargs)
+    if some is not None:
+        rows, first = some
+        return builder.call(np.eye, rows, basis.count, first, kwargs=kwargs)
+    if basis.length is not None:
+        return builder.call(np.eye, basis.length, basis.count, kwargs=kwargs)
+    return builder.call(np.eye, basis.count, kwargs=kwargs)
 
 
 def _in_dtype(builder: Builder, value: Value, type_: Numeric) -> Value:

@@ -16,6 +16,7 @@ from srcad.ir.traits import law_of_operator
 from srcad.modes.basis import Basis, packed
 from srcad.modes.blocks import unit_vectors
 from srcad.startup.records import dataclass
+from srcad.transforms.batched_loops import takes_turns
 from srcad.transforms.silent import is_repeatable
 from srcad.types.numeric import INT, Numeric
 
@@ -36,13 +37,19 @@ class Sweep:
     suffix: str
     chunk_size: int | None
 
+    def __post_init__(self) -> None:
+        if self.basis.is_one_number:
+            return
+        if self.chunk_size is not None or takes_turns(self.ops):
+            self.basis.pad()
+
     def results(self, builder: Builder, flat: Flat) -> list[Atom]:
         """Append the ops, and return those results that ``flat(builder, mapping)`` names."""
         if self.chunk_size is None or self.basis.is_one_number or self.basis.is_empty:
             mapping = self._mapping(builder, None)
             builder.ops.extend(substituted_ops(self.ops, mapping))
             return flat(builder, mapping)
-        index, count = Value(INT, "start"), self.basis.count
+        index, count = Value(INT, "start"), self._length()
         inside = Builder(where=builder.where, half=builder.half)
         rows = inside.call(min, Const(self.chunk_size), inside.call(operator.sub, count, index))
         mapping = self._mapping(inside, (rows, index))
@@ -52,6 +59,9 @@ class Sweep:
         lists = builder.for_((seq,), (), body)[2:]
         return [builder.call(np.concatenate, rows) for rows in lists]
 
+    def _length(self) -> Atom:
+        return self.basis.count if self.basis.length is None else self.basis.length
+
     def _mapping(self, builder: Builder, some: tuple[Atom, Atom] | None) -> dict[Value, Atom]:
         """Return the replacements of the parameters."""
         if self.basis.is_one_number:
@@ -59,7 +69,7 @@ class Sweep:
             mapping: dict[Value, Atom] = {}
         else:
             seeds = unit_vectors(builder, self.basis, self.suffix, some)
-            mapping = {self.params[-1]: self.basis.count if some is None else some[0]}
+            mapping = {self.params[-1]: self._length() if some is None else some[0]}
         left = iter(seeds)
         for param, tree in zip(self.params, self.basis.trees, strict=False):
             mapping[param] = packed(builder, tree, left)

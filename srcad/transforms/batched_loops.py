@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from srcad.analysis.activity_trees import Activity, part
 from srcad.errors import UnsupportedTypeError
-from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Call,
+    Const,
+    Display,
+    For,
+    Op,
+    Routine,
+    Value,
+    collected_outputs,
+)
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.text import target_name
 from srcad.transforms.batched_values import BatchedScope
@@ -43,6 +54,33 @@ def looped(scope: BatchedScope, op: Call) -> Atom:
     body = inside.builder.finish(Const(0), *leaves, params=params)
     lists = iter(scope.builder.for_(seqs, (), body)[2:])
     return _stacked(scope, op.result.type, tree, lists)
+
+
+def takes_turns(ops: Iterable[Op]) -> bool:
+    """Return True if some ops stack the results of a loop over the directions.
+
+    Such a loop needs one direction at least: no results do not tell the shape of one.
+    """
+    return _stacks_rows(ops, set())
+
+
+def _stacks_rows(ops: Iterable[Op], seen: set[Routine]) -> bool:
+    lists: set[Value] = set()
+    for op in ops:
+        if isinstance(op, For):
+            lists.update(collected_outputs(op))
+        if any(_stacks_rows(block.ops, seen) for block in op.blocks):
+            return True
+        if not isinstance(op, Call):
+            continue
+        if op.target is np.stack and not lists.isdisjoint(op.operands):
+            return True
+        routine = op.target
+        if isinstance(routine, Routine) and routine.function and routine not in seen:
+            seen.add(routine)
+            if _stacks_rows(routine.function.block.ops, seen):
+                return True
+    return False
 
 
 def _carrying(scope: BatchedScope, arg: Arg) -> Iterator[Value]:
