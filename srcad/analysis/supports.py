@@ -353,6 +353,8 @@ class _Run:
             return op.target(*args, **kwargs)
         if law_of(op.target) == "cast" or any(op.target is copy for copy in _COPIES):
             return args[0]
+        if any(op.target is part for part in (np.real, np.imag)):
+            return _part_of_complex(op.target, args[0])
         if sets_places(op.target) or sums_at_places(op.target):
             args[0] = _as_objects(args[0])
         try:
@@ -457,6 +459,18 @@ def _both(value: Any, other: Any) -> Any:
         return value
     total = np.add(np.asarray(value, object), np.asarray(other, object))
     return total[()] if isinstance(total, np.ndarray) else total
+
+
+def _part_of_complex(part: Any, value: Any) -> Any:
+    """Return the real or imaginary parts: they depend on what the numbers depend on.
+
+    The imaginary part of an array of objects is zero for NumPy.
+    """
+
+    def change(entry: Any) -> Any:
+        return entry.with_unknown_factors() if isinstance(entry, Support) else part(entry)
+
+    return np.frompyfunc(change, 1, 1)(value)
 
 
 def _dense(target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
