@@ -190,6 +190,8 @@ def _in_kind(function: Function, wanted: Sequence[tuple[Type, Atom | None]]) -> 
 
 def _in_kind_of(builder: Builder, dot: Atom, type_: Type, y: Atom | None) -> Atom:
     given = atom_type(dot)
+    if isinstance(given, TupleOf) and isinstance(type_, TupleOf):
+        return _parts_in_kind(builder, dot, given, type_)
     if not isinstance(given, Numeric) or not (isinstance(type_, Numeric) or type_ == OPAQUE):
         return dot
     is_open = (
@@ -211,6 +213,29 @@ def _in_kind_of(builder: Builder, dot: Atom, type_: Type, y: Atom | None) -> Ato
     if type_.form == given.form == "array" and not same_dtype(type_.dtype, given.dtype):
         return builder.call(np.astype, dot, Const(type_.dtype))
     return dot
+
+
+def _parts_in_kind(builder: Builder, dot: Atom, given: TupleOf, type_: TupleOf) -> Atom:
+    """Return the tangent of a structure, with the Python floats that its parts are due."""
+    pairs = list(zip(given.items, type_.items, strict=True))
+    if not any(map(_has_other_kind, *zip(*pairs, strict=True))):
+        return dot
+    parts = [builder.part(dot, given, k) for k, _ in enumerate(pairs)]
+    made = [
+        _in_kind_of(builder, one, t, None) if _has_other_kind(g, t) else one
+        for one, (g, t) in zip(parts, pairs, strict=True)
+    ]
+    return builder.build_like(type_, made)
+
+
+def _has_other_kind(given: Type, type_: Type) -> bool:
+    """Return True if a tangent is a NumPy scalar where a Python float is due."""
+    if isinstance(given, TupleOf) and isinstance(type_, TupleOf):
+        return any(map(_has_other_kind, given.items, type_.items))
+    if not isinstance(given, Numeric) or not isinstance(type_, Numeric):
+        return False
+    due = type_.form == "python" and type_.kind == "f" and given.form != "python"
+    return due and given.kind in "fiub"
 
 
 def push_block(forward: ForwardScope, block: Block) -> None:
