@@ -3,3 +3,4 @@
 from srcad.rules.registry import add_file
 
 add_file("srcad.frontend.prelude.solvers", f"{__name__}.solvers")
+add_file("srcad.frontend.prelude.trajectories", f"{__name__}.trajectories")

@@ -34,6 +34,7 @@ import srcad.frontend.library.ordering
 import srcad.frontend.library.polynomials
 import srcad.frontend.library.rotations
 import srcad.frontend.library.solvers
+import srcad.frontend.library.trajectories
 import srcad.frontend.library.ufunc_methods
 import srcad.frontend.operations.assignment
 import srcad.frontend.operations.attributes

@@ -75,7 +75,7 @@ def makes_new_array(
     module = module_of(target)
     if module in ("math", "cmath"):
         return True
-    is_told = module.startswith(_LIBRARIES) or module.endswith(".prelude.solvers")
+    is_told = module.startswith(_LIBRARIES) or module.endswith((".prelude.solvers", ".prelude.trajectories"))
     return is_told and _is_fresh(target, args, kwargs)
 
 

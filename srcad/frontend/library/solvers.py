@@ -56,14 +56,14 @@ class Solver:
     options: dict[str, AbstractValue] = field(init=False)
     report: Value = field(init=False)
 
-    def run(self, state: Machine) -> None:
+    def run(self, state: Machine, target: Any) -> None:
         """Emit the call, which is not differentiated."""
         boxes = _constants(state, tuple(self.given.values()))
         self.options = dict(zip(self.given, boxes, strict=True))
         problem = TupleValue((self.function, self.more))
         closure, active, others = closure_of(state, problem, f"problem_of_{self.name}")
         self.report = state.emit(
-            solvers.run_solver,
+            target,
             *(Constant(_solver(self.name)), Constant(closure), active, others),
             kwargs=self.options,
             effect=True,
@@ -135,20 +135,22 @@ class Solver:
 # Options that a solution depends on; it does not on where a solver begins, or on tolerances.
 _FOLLOWED = frozenset(
     {"a", "b", "bounds", "constraints", "f_scale", "points", "ranges", "wvar"}
-    | {"gfun", "hfun", "qfun", "rfun"}
+    | {"gfun", "hfun", "qfun", "rfun", "t_span", "y0", "t_eval", "events"}
 )
 
 
 _MODULES: dict[str, str] = {}  # of the solvers that `solves` has registered
 
 
-def solves(*names: str, module: str = "scipy.optimize") -> Callable[[Solve], Solve]:
-    """Register the handler that makes the result of some solvers."""
+def solves(
+    *names: str, module: str = "scipy.optimize", run: Any = solvers.run_solver
+) -> Callable[[Solve], Solve]:
+    """Register the handler that makes the result of some solvers, and the operation of the call."""
 
     def register(solve: Solve) -> Solve:
         for name in names:
             _MODULES[name] = module
-            means_in(module, name)(partial(_called, name, solve))
+            means_in(module, name)(partial(_called, name, solve, run))
         return solve
 
     return register
@@ -159,7 +161,7 @@ def _solver(name: str) -> Any:
 
 
 def _called(
-    name: str, solve: Solve, state: Machine, args: Args, kwargs: Kwargs
+    name: str, solve: Solve, run: Any, state: Machine, args: Args, kwargs: Kwargs
 ) -> AbstractValue | None:
     """Interpret a call of a solver; None for an opaque call without active operands."""
     target = _solver(name)
@@ -168,7 +170,9 @@ def _called(
     except TypeError:
         return None
     given: dict[str, Any] = dict(bound.arguments)
-    given |= given.pop("kwargs", {}) if isinstance(given.get("kwargs"), dict) else {}
+    for parameter in bound.signature.parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            given |= given.pop(parameter.name, {})
     function, more = _problem(name, given)
     if function is None:
         return None
@@ -183,7 +187,7 @@ def _called(
         return apply(state, Constant(target), _constants(state, args), constants)
     solver = Solver(name, function, more, given)
     _refuse_compiled(state, solver)
-    solver.run(state)
+    solver.run(state, run)
     return solve(state, solver)
 
 
@@ -226,10 +230,10 @@ def _problem(name: str, given: dict[str, Any]) -> tuple[AbstractValue | None, Tu
         function = BoundValue(function, (), {k: Constant(v) for k, v in named.value.items()})
     elif isinstance(named, DictValue):
         function = BoundValue(function, (), dict(zip(named.keys, named.items, strict=True)))
-    elif not _is_none(named):
+    elif not is_none(named):
         function = None
     more = given.pop("args", TupleValue(()))
-    if name == "nquad" and _is_none(more):
+    if name == "nquad" and is_none(more):
         more = TupleValue(())
     if isinstance(more, Constant) and isinstance(more.value, tuple):
         more = TupleValue(tuple(map(Constant, more.value)))
@@ -421,7 +425,7 @@ def _refuse_option(state: Machine, solver: Solver, name: str, why: str, remedy: 
     )
 
 
-def _is_none(box: AbstractValue | None) -> bool:
+def is_none(box: AbstractValue | None) -> bool:
     return box is None or (isinstance(box, Constant) and box.value is None)
 
 
@@ -431,7 +435,7 @@ Limits = tuple[AbstractValue, AbstractValue]
 def _limits(state: Machine, solver: Solver, x: Value, limit: Any) -> Limits:
     """Return the lower and upper bounds of a solution, None without bounds."""
     bounds = solver.options.get("bounds")
-    if bounds is None or _is_none(bounds):
+    if bounds is None or is_none(bounds):
         return Constant(None), Constant(None)
     if state.is_active(solver.given["bounds"]):
         lower, upper = (_active_limit(state, solver, x, limit, k) for k in range(2))
@@ -451,7 +455,7 @@ def _active_limit(state: Machine, solver: Solver, x: Value, limit: Any, k: int) 
     elif isinstance(bounds, ListValue | TupleValue):
         infinite = Constant((-np.inf, np.inf)[k])
         rows = [getitem(state, pair, Constant(k)) for pair in bounds.items]
-        side = ListValue(tuple(infinite if _is_none(row) else row for row in rows))
+        side = ListValue(tuple(infinite if is_none(row) else row for row in rows))
     else:
         side = apply(state, Constant(solvers.column_of), (bounds, Constant(k)), {})
     if isinstance(side, ListValue | TupleValue):
@@ -483,7 +487,7 @@ def minimize(state: Machine, solver: Solver) -> AbstractValue:
         return _constrained(state, solver, array, found, limits, conditions, change)
     x = solver.solution(state, solvers.minimum_of, array, change, *limits)
     value = _least(state, solver, found, x, limits, change)
-    cls = solvers.FreeResult if _is_none(limits[0]) else solvers.Result
+    cls = solvers.FreeResult if is_none(limits[0]) else solvers.Result
     return solver.result(cls, x=x, fun=value)
 
 
@@ -522,7 +526,7 @@ def least_squares(state: Machine, solver: Solver) -> AbstractValue:
     cost = _least(state, solver, found, x, limits, function=objective)
     residuals = state.emit(np.asarray, attribute(state, solver.report, "fun"), type=_any_vector())
     fun = solver.solution(state, solvers.value_at, residuals, None, at=(x,))
-    cls = solvers.FreeFit if _is_none(solver.given.get("bounds")) else solvers.Result
+    cls = solvers.FreeFit if is_none(solver.given.get("bounds")) else solvers.Result
     return solver.result(cls, x=x, cost=cost, fun=fun)
 
 
@@ -638,7 +642,7 @@ def curve_fit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
             state, solver, "full_output", "its further results have no derivative.",
             "leave it out",
         )  # fmt: skip
-    solver.run(state)
+    solver.run(state, run)
     popt, pcov = (getitem(state, solver.report, Constant(k)) for k in range(2))
     shape = (_number_of_parameters(state, solver, f),)
     array = state.emit(solvers.require_real, popt, type=Numeric(np.dtype(float), shape, "array"))
@@ -663,7 +667,7 @@ def curve_fit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
 def _number_of_parameters(state: Machine, solver: Solver, f: AbstractValue) -> Any:
     """Return the number of parameters of a model, from `p0` or, as SciPy does, its signature."""
     start = solver.options.get("p0")
-    if not _is_none(start):
+    if not is_none(start):
         assert start is not None
         type_ = state.emit(np.atleast_1d, start).type
         if isinstance(type_, Numeric) and type_.shape is not None:
@@ -706,7 +710,7 @@ def _made(name: str, state: Machine, args: Args, kwargs: Kwargs) -> AbstractValu
     for side in ("lb", "ub"):
         if name != "NonlinearConstraint":
             given[side] = state.emit(np.atleast_1d, given[side])
-    if _is_none(given.get("hess", Constant(0))):
+    if is_none(given.get("hess", Constant(0))):
         given["hess"] = state.emit(solvers.estimated_hessian, type=Opaque(), hint="hess")
     if "A" in given:
         given["A"] = state.emit(np.atleast_2d, given["A"])
@@ -720,7 +724,7 @@ for _name in ("Bounds", *_CONSTRAINTS):
 def _conditions(state: Machine, solver: Solver) -> list[AbstractValue]:
     """Return the constraints, in the form of `solvers.conditions_at`."""
     box = solver.given.get("constraints")
-    if box is None or _is_none(box):
+    if box is None or is_none(box):
         return []
     box = state.box(box) if isinstance(box, Value) else box
     if isinstance(box, Constant) and isinstance(pinned(state, box), list | tuple):
@@ -798,7 +802,7 @@ def _constrained(
     change: Any,
 ) -> AbstractValue:
     """Return the result of a minimization under constraints and bounds."""
-    if not _is_none(limits[0]):
+    if not is_none(limits[0]):
         part = (Constant("bounds"), Constant(None), TupleValue(()), *limits)
         conditions = [*conditions, TupleValue(part)]
     function = solver.function
@@ -824,8 +828,8 @@ def _integral(
     options: dict[str, AbstractValue],
 ) -> TupleValue:
     """Return the result of an integration; the estimate of the error has no derivative."""
-    is_full = not _is_none(solver.given.get("full_output")) and solver.option(state, "full_output")
-    if not _is_none(options.get("weight")) and state.is_active(*limits):
+    is_full = not is_none(solver.given.get("full_output")) and solver.option(state, "full_output")
+    if not is_none(options.get("weight")) and state.is_active(*limits):
         _refuse_option(
             state, solver, "weight", "its limits depend on the differentiated arguments.",
             "write the weight into the function:  quad(lambda x: f(x) * np.cos(w * x), a, b)",
@@ -841,8 +845,8 @@ def _integral(
     else:
         value = _number(state, found)
         options = {"epsabs": Constant(1.49e-8), "epsrel": Constant(1.49e-8)} | options
-    names = _TOLERANCES if _is_none(options.get("weight")) else _WEIGHTED
-    kept = {name: options[name] for name in names if not _is_none(options.get(name))}
+    names = _TOLERANCES if is_none(options.get("weight")) else _WEIGHTED
+    kept = {name: options[name] for name in names if not is_none(options.get(name))}
     fixed = state.emit(
         solvers.tolerances, kwargs=kept, type=Opaque(solvers.Tolerances), hint="tolerances"
     )
@@ -886,7 +890,7 @@ def nquad(state: Machine, solver: Solver) -> AbstractValue:
     """``nquad(func, ranges)``."""
     ranges = _items(state, solver, "ranges")
     opts = solver.options.get("opts", Constant(None))
-    if _is_none(opts):
+    if is_none(opts):
         opts = Constant({})
     each: list[AbstractValue] = [opts] * len(ranges)
     if not isinstance(opts, DictValue) and not isinstance(getattr(opts, "value", None), dict):

@@ -1,0 +1,207 @@
+"""Initial value problems as operations: one runs a solver, others mark its results.
+
+`run_ivp` is not differentiated.  The other operations return a value unchanged;
+`srcad.api.trajectories` has their derivatives, along the steps that the solver has accepted.
+"""
+
+import sys
+
+import numpy as np
+
+from srcad.frontend.prelude.solvers import report_field
+
+# mypy: ignore-errors
+
+
+class Run:
+    """A call of `solve_ivp`: its report, and the times and states of all accepted steps."""
+
+    def __init__(self, report, times, states):
+        self.report = report
+        self.times = np.array(times)
+        self.states = np.array(states)
+
+
+def run_ivp(solver, problem, active, others, method="RK45", **options):
+    """Run a solver of initial value problems, and record its steps."""
+    method = method_of(method)
+    function, more = problem(active, others)
+    if more:
+        options["args"] = more
+    times, states = [], []
+
+    class Recorded(method):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.record()
+
+        def step(self):
+            message = super().step()
+            if self.status != "failed":
+                self.record()
+            return message
+
+        def record(self):
+            times.append(self.t)
+            states.append(self.y)
+
+    report = solver(function, method=Recorded, **options)
+    return Run(report, times, states)
+
+
+def method_of(method):
+    """Return the class of a method of `solve_ivp`, which may be given by its name."""
+    return getattr(sys.modules["scipy.integrate"], method) if isinstance(method, str) else method
+
+
+def is_explicit(method):
+    """Return True for the class of an explicit method of Runge and Kutta with SciPy's steps."""
+    base = sys.modules["scipy.integrate"].RK45.__mro__[1]
+    return (
+        isinstance(method, type)
+        and issubclass(method, base)
+        and method._step_impl is base._step_impl
+    )
+
+
+def coefficients(method):
+    """Return the coefficients of an explicit method of Runge and Kutta: `a`, `b` and `c`.
+
+    A row of `a` has the weights of the stages before, `b` those of all stages in a step.
+    """
+    count = method.n_stages
+    a = np.zeros((count, count))
+    a[:, : method.A.shape[1]] = method.A[:count, :count]
+    return a, method.B, method.C[:count]
+
+
+def coefficients_between(method):
+    """Return `a`, `c` and `p` of the polynomial ``y + h * (p @ [x, x**2, ..]) @ stages``.
+
+    It needs more stages than a step: the slope at its end, and others.
+    """
+    a, b, c = coefficients(method)
+    rows = [np.append(row, 0.0) for row in (*a, b)]
+    if hasattr(method, "A_EXTRA"):
+        rows += list(method.A_EXTRA)
+        c = np.append(c, 1.0)
+        c = np.append(c, method.C_EXTRA)
+    else:
+        c = np.append(c, 1.0)
+    square = np.zeros((len(rows), len(rows)))
+    for k, row in enumerate(rows):
+        square[k, : len(row)] = row[: len(rows)]
+    return square, c, method.P if not hasattr(method, "D") else polynomial_of_dop853(method)
+
+
+def polynomial_of_dop853(method):
+    """Return the weights of stages in powers of the place in a step.
+
+    SciPy's form is ``f0 * x + f1 * x * (1 - x) + f2 * x**2 * (1 - x) + ..``.
+    """
+    count, size = method.n_stages, np.shape(method.D)[1]
+    change, first, last = np.zeros((3, size))
+    change[:count] = method.B
+    first[0] = 1.0
+    last[count] = 1.0
+    rows = [change, first - change, 2.0 * change - first - last]
+    factors = np.polynomial.Polynomial([0.0, 1.0]), np.polynomial.Polynomial([1.0, -1.0])
+    p, power = np.zeros((size, 7)), np.polynomial.Polynomial([1.0])
+    for k, row in enumerate([*rows, *method.D]):
+        power = power * factors[k % 2]
+        p += np.outer(row, np.append(power.coef[1:], np.zeros(7 - power.degree())))
+    return p
+
+
+def times_of(run):
+    """Return the times of all accepted steps."""
+    return run.times
+
+
+def states_of(problem, run, times, y0, active, others, a, b, c):
+    """Return the states of all accepted steps, in rows."""
+    return run.states.copy()
+
+
+def count_of(run):
+    """Return the number of times in the result."""
+    return len(run.report.t)
+
+
+def reached(run, t):
+    """Return those of the given times that the solver has reached."""
+    return t[: count_of(run)]
+
+
+def rows_of(run, t, states):
+    """Return the states at the given times, in rows."""
+    return np.reshape(np.transpose(run.report.y), (len(t), states.shape[1]))
+
+
+def values_at(run, t, states):
+    """Return the values of the polynomials between accepted steps, in rows."""
+    return run.report.sol(t).T
+
+
+def groups_of(run, t):
+    """Return a table with a step in each row, and the first and last place of its times."""
+    times, count = run.times, len(run.times) - 1
+    if times[-1] >= times[0]:
+        steps = np.searchsorted(times, t) - 1
+    else:
+        steps = count - np.searchsorted(times[::-1], t, side="right")
+    steps = np.clip(steps, 0, count - 1)
+    starts = np.flatnonzero(np.append(True, steps[1:] != steps[:-1])[: len(t)])
+    return np.stack([steps[starts], starts, np.append(starts[1:], len(t))[: len(starts)]], 1)
+
+
+def between(problem, value, t, groups, times, states, active, others, a, c, p):
+    """Return states between the accepted steps, in rows."""
+    return value.copy()
+
+
+def with_ends(times, t0, t1):
+    """Return the times of all accepted steps; the ends move, what is between them does not."""
+    end = t1 if times[-1] == t1 else times[-1]
+    return np.concatenate((np.array([t0 + 0.0]), times[1:-1], np.array([end + 0.0])))
+
+
+class Trajectory:
+    """The result of `solve_ivp`: its report, and the fields with derivatives."""
+
+    def __init__(self, report):
+        self.report = report
+
+    message = report_field("message")
+    nfev = report_field("nfev")
+    njev = report_field("njev")
+    nlu = report_field("nlu")
+    status = report_field("status")
+    success = report_field("success")
+
+    def __getitem__(self, name):
+        return getattr(self, name)
+
+
+class Solution:
+    """The polynomials between accepted steps: `.sol` of the result of `solve_ivp`."""
+
+    def __init__(self, run, problem, times, states, active, others, table):
+        self.run, self.problem = run, problem
+        self.times, self.states = times, states
+        self.active, self.others = active, others
+        self.table = table
+
+    def __call__(self, t):
+        flat = np.ravel(np.asarray(t, float))
+        rows = self.rows(flat, values_at(self.run, flat, self.states))
+        return rows[0] if np.ndim(t) == 0 else rows.T
+
+    def at_given(self, t):
+        return self.rows(t, rows_of(self.run, t, self.states))
+
+    def rows(self, t, value):
+        return between(
+            self.problem, value, t, groups_of(self.run, t), self.times, self.states,
+            self.active, self.others, *self.table,
+        )  # fmt: skip
