@@ -146,7 +146,7 @@ class FunctionValue:
 
     Once that has returned, `names` are those that it has bound of them, `held` what they hold,
     and `itself` those that are the function's own (`surroundings`).  `borrowed` are those of a
-    comprehension that it is made in: they end with that.
+    comprehension that it is made in: they end with that.  `attributes` are constants.
     """
 
     node: ast.FunctionDef | ast.Lambda
@@ -157,6 +157,7 @@ class FunctionValue:
     names: tuple[str, ...] | None = None
     held: tuple[AbstractValue, ...] = ()
     itself: tuple[str, ...] = ()
+    attributes: tuple[tuple[str, Any], ...] = ()
 
     @property
     def name(self) -> str:

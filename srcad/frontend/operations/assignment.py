@@ -19,6 +19,7 @@ from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
     DictValue,
+    FunctionValue,
     Holder,
     ListValue,
     SliceValue,
@@ -39,7 +40,11 @@ from srcad.frontend.operations import array_stores, outside_containers
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.containers import is_container, set_item
 from srcad.frontend.operations.dicts import update
-from srcad.frontend.operations.fields import has_attributes, set_attribute
+from srcad.frontend.operations.fields import (
+    has_attributes,
+    set_attribute,
+    set_attribute_of_function,
+)
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.lists import extend
 from srcad.frontend.operations.operators import operate
@@ -93,6 +98,10 @@ def _assign_attribute(state: Machine, target: ast.Attribute, box: AbstractValue)
     box, owner = evaluate_next(state, box, target.value)
     if target.attr == "shape" and isinstance(owner, Value) and may_be_array(owner):
         array_stores.set_shape(state, owner, box)
+        return
+    if isinstance(owner, FunctionValue) and set_attribute_of_function(
+        state, owner, target.attr, box
+    ):
         return
     if not has_attributes(owner):
         refuse_write(state, target, "write to an attribute")

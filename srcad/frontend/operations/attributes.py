@@ -122,6 +122,8 @@ def of_sequence(state: Machine, box: AbstractValue, name: str) -> AbstractValue:
         index = index_of_field(name, len(box.items))
         if index is not None:
             return box.items[index]
+    if isinstance(box, FunctionValue) and name in dict(box.attributes):
+        return Constant(dict(box.attributes)[name])
     cls = dict if isinstance(box, DictValue) else tuple if type(box) is TupleValue else list
     if isinstance(box, TupleValue) and not hasattr(cls, name):
         _refuse_attribute_of_result(state, box, name)

@@ -14,7 +14,7 @@ from typing import Any
 
 from srcad import errors
 from srcad.frontend.domain.outside_places import OutsidePlace
-from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
+from srcad.frontend.domain.values import AbstractValue, Constant, FunctionValue, RecordValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
@@ -30,7 +30,7 @@ from srcad.frontend.store.lookup import (
     value_of_object,
 )
 from srcad.startup.identifiers import is_instance, label, module_of
-from srcad.startup.records import is_record
+from srcad.startup.records import is_record, replace
 from srcad.types.reading import namespace
 from srcad.types.sources import Path
 
@@ -184,6 +184,19 @@ def set_attribute(
     if frozen:
         _refuse_custom_setattr(state, box.cls, "__setattr__")
     set_field(state, box, name, value)
+
+
+def set_attribute_of_function(
+    state: Machine, box: FunctionValue, name: str, value: AbstractValue
+) -> bool:
+    """Set an attribute of a local function, a number or a text; return False for other values."""
+    if not isinstance(value, Constant) or type(value.value) not in (bool, int, float, str):
+        return False
+    attributes = dict(box.attributes) | {name: value.value}
+    new = replace(box, attributes=tuple(attributes.items()))
+    box.frame.functions.append(new)
+    object_writes.write(state, box, new, resizes=False)
+    return True
 
 
 def _has_own(cls: type, name: str) -> bool:

@@ -157,9 +157,15 @@ def factory_of(box: FunctionValue, names: tuple[str, ...]) -> Any:
     parameters = [ast.arg(n) for n in (*names, *defaults)]
     arguments = ast.arguments([], parameters, None, [], [], None, [])
     if isinstance(node, ast.Lambda):
-        body: list[ast.stmt] = [ast.Return(node)]
+        name = f"function{max(map(len, (*names, *defaults)), default=0) * '_'}"
+        body: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], node)]
     else:
-        body = [node, ast.Return(ast.Name(node.name, ast.Load()))]
+        name, body = node.name, [node]
+    body += [
+        ast.Assign([ast.Attribute(ast.Name(name, ast.Load()), key, ast.Store())], ast.Constant(v))
+        for key, v in box.attributes
+    ]
+    body.append(ast.Return(ast.Name(name, ast.Load())))
     made = ast.FunctionDef("factory", arguments, body, [])
     if "type_params" in made._fields:
         setattr(made, "type_params", [])  # noqa: B010 - a field since Python 3.12

@@ -169,7 +169,8 @@ def same_parts(a: AbstractValue, b: AbstractValue) -> bool:
     """Return True if two boxes are made of parts that stand for each other."""
     match a, b:
         case FunctionValue(), FunctionValue():
-            alike = a.node is b.node and (a.names, a.itself) == (b.names, b.itself)
+            own = (a.names, a.itself, repr(a.attributes))
+            alike = a.node is b.node and own == (b.names, b.itself, repr(b.attributes))
             return alike and len(components(a)) == len(components(b))
         case BoundValue(), BoundValue():
             return len(a.args) == len(b.args) and list(a.kwargs) == list(b.kwargs)
