@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from srcad.api.gradients import grad
 from srcad.api.products import pullback
 from srcad.frontend.prelude.trajectories import (
     between,
     coefficients,
     coefficients_between,
     count_of,
+    event_times,
     groups_of,
+    last_event,
     rows_of,
+    rows_of_event,
     run_ivp,
     states_of,
+    steps_of,
     times_of,
+    times_of_event,
     values_at,
 )
+from srcad.frontend.prelude.solvers import warn
 from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.functions import zero_like
 
@@ -26,6 +33,10 @@ nondifferentiable(coefficients)
 nondifferentiable(coefficients_between)
 nondifferentiable(count_of)
 nondifferentiable(groups_of)
+nondifferentiable(last_event)
+nondifferentiable(rows_of_event)
+nondifferentiable(steps_of)
+nondifferentiable(times_of_event)
 nondifferentiable(rows_of)
 nondifferentiable(run_ivp, memory="fresh")
 nondifferentiable(times_of)
@@ -34,8 +45,14 @@ nondifferentiable(values_at)
 
 def slope_at(problem, t, z, values, others):
     """Evaluate the right-hand side of a problem."""
-    function, more = problem(values, others)
+    function, more, _ = problem(values, others)
     return np.asarray(function(t, z, *more), float)
+
+
+def added(bars, more):
+    """Return sums of cotangents of captured values; None stands for unused ones."""
+    pairs = zip(bars, more, strict=True)
+    return tuple(bar if other is None else bar + other for bar, other in pairs)
 
 
 def stages_at(problem, t, h, y, active, others, a, c):
@@ -63,7 +80,7 @@ def pull_back_stages(k_bar, problem, k, z, t, h, active, others, a, c):
         k_bar = k_bar + h * np.outer(a[i], z_bar)
         t_bar = t_bar + at_bar
         h_bar = h_bar + c[i] * at_bar + np.sum(z_bar * (a[i] @ k))
-        bars = tuple(one + other for one, other in zip(bars, more, strict=True))
+        bars = added(bars, more)
     return y_bar, t_bar, h_bar, bars
 
 
@@ -84,13 +101,11 @@ def states_rule(y_bar, y, problem, run, times, y0, active, others, a, b, c):
         carried = carried + more_y
         times_bar[step] += t_bar - h_bar
         times_bar[step + 1] += h_bar
-        bars = tuple(one + other for one, other in zip(bars, more, strict=True))
+        bars = added(bars, more)
     return times_bar, carried + y_bar[0], bars
 
 
-@adjoint(
-    between, active=("t", "times", "states", "active"), memory="fresh", samples=()
-)
+@adjoint(between, active=("t", "times", "states", "active"), memory="fresh", samples=())
 def between_rule(y_bar, y, problem, value, t, groups, times, states, active, others, a, c, p):
     """Pull the cotangents back through the polynomials, and through the stages that they need."""
     bars = tuple(zero_like(leaf) for leaf in active)
@@ -114,5 +129,64 @@ def between_rule(y_bar, y, problem, value, t, groups, times, states, active, oth
         times_bar[step] += at_bar - h_bar - np.sum(x_bar) / h
         times_bar[step + 1] += h_bar
         states_bar[step] += more_y + np.sum(rows_bar, 0)
-        bars = tuple(one + other for one, other in zip(bars, more, strict=True))
+        bars = added(bars, more)
     return t_bar, times_bar, states_bar, bars
+
+
+def quotient_or_nan(bar, rate, is_crossing, problem):
+    """Return ``bar / rate``; nan with a warning where an event only touches zero."""
+    if is_crossing:
+        return bar / rate
+    warn(problem, GRAZING)
+    return bar * np.nan
+
+
+@adjoint(quotient_or_nan, active=("bar", "rate"), samples=())
+def quotient_rule(y_bar, y, bar, rate, is_crossing, problem):
+    """Divide by the same rate."""
+    bar_bar = quotient_or_nan(y_bar, rate, is_crossing, problem)
+    return bar_bar, -bar_bar * y
+
+
+GRAZING = (
+    "an event of solve_ivp touches zero there and does not cross it; the derivative of its time is "
+    "nan: take an event that crosses zero, or hold its time constant by srcad.stop_gradient(...)"
+)
+
+
+@adjoint(event_times, active=("times", "states", "active"), memory="fresh", samples=())
+def event_times_rule(
+    t_bar, t, problem, value, k, rows, steps, times, states, active, others, a, c, p
+):
+    """Apply the implicit function theorem to the event along the polynomials."""
+    bars = tuple(zero_like(leaf) for leaf in active)
+    times_bar, states_bar = np.zeros(np.shape(times)), np.zeros(np.shape(states))
+    only = np.array([[0, 0, 1]])
+    for i in range(len(t)):
+        step = steps[i]
+        ends, corners = times[step : step + 2], states[step : step + 2]
+
+        def at(u, ends, corners, values):
+            z = between(
+                problem, rows[i : i + 1], np.reshape(u, (1,)), only, ends, corners, values, others,
+                a, c, p,
+            )[0]  # fmt: skip
+            return event_at(problem, k, u, z, values, others)
+
+        rate = grad(lambda u: at(u, ends, corners, active))(t[i])
+        first = event_at(problem, k, ends[0], corners[0], active, others)
+        last = event_at(problem, k, ends[1], corners[1], active, others)
+        size = max(abs(first), abs(last))
+        is_crossing = abs(rate * (ends[1] - ends[0])) > 1e-6 * size
+        seed = -quotient_or_nan(t_bar[i], rate, is_crossing, problem)
+        _, ends_bar, corners_bar, more = pullback(at, t[i], ends, corners, active)[1](seed)
+        times_bar[step : step + 2] += ends_bar
+        states_bar[step : step + 2] += corners_bar
+        bars = added(bars, more)
+    return times_bar, states_bar, bars
+
+
+def event_at(problem, k, t, z, values, others):
+    """Evaluate an event of a problem."""
+    _, more, events = problem(values, others)
+    return events[k](t, z, *more)

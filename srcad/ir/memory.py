@@ -34,6 +34,7 @@ _CONVERSIONS = frozenset(
      runtime.last_writes, runtime.rounded_as_in_place, runtime.as_kept_in}
 )  # fmt: skip
 _LIBRARIES = ("numpy", "scipy")  # whose memory effects the table of rules tells
+_PRELUDE = (".prelude.solvers", ".prelude.trajectories")
 # Helpers whose result is new memory, also of a list or of what may be a number.
 COPIES = frozenset({runtime.deep_copy, runtime.zero_cotangent, runtime.copy_in_order_of})
 
@@ -75,7 +76,7 @@ def makes_new_array(
     module = module_of(target)
     if module in ("math", "cmath"):
         return True
-    is_told = module.startswith(_LIBRARIES) or module.endswith((".prelude.solvers", ".prelude.trajectories"))
+    is_told = module.startswith(_LIBRARIES) or module.endswith(_PRELUDE)
     return is_told and _is_fresh(target, args, kwargs)
 
 

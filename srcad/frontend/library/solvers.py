@@ -642,7 +642,7 @@ def curve_fit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
             state, solver, "full_output", "its further results have no derivative.",
             "leave it out",
         )  # fmt: skip
-    solver.run(state, run)
+    solver.run(state, solvers.run_solver)
     popt, pcov = (getitem(state, solver.report, Constant(k)) for k in range(2))
     shape = (_number_of_parameters(state, solver, f),)
     array = state.emit(solvers.require_real, popt, type=Numeric(np.dtype(float), shape, "array"))

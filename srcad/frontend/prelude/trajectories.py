@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from srcad.frontend.prelude.solvers import report_field
+from srcad.frontend.prelude.solvers import report_field, warn
 
 # mypy: ignore-errors
 
@@ -29,6 +29,7 @@ def run_ivp(solver, problem, active, others, method="RK45", **options):
     if more:
         options["args"] = more
     times, states = [], []
+    integrate = sys.modules["scipy.integrate"]
 
     class Recorded(method):
         def __init__(self, *args, **kwargs):
@@ -46,6 +47,15 @@ def run_ivp(solver, problem, active, others, method="RK45", **options):
             states.append(self.y)
 
     report = solver(function, method=Recorded, **options)
+    if report.sol is not None and issubclass(method, integrate.BDF | integrate.LSODA):
+        report.sol = integrate.OdeSolution(report.sol.ts, report.sol.interpolants, True)
+    if not report.success:
+        warn(
+            problem,
+            f"solve_ivp has not reached the end: {report.message.removesuffix('.')}; the "
+            "derivative is that along the accepted steps: end before the singularity, or take an "
+            "implicit method if the problem is stiff",
+        )
     return Run(report, times, states)
 
 
@@ -143,14 +153,19 @@ def values_at(run, t, states):
     return run.report.sol(t).T
 
 
-def groups_of(run, t):
-    """Return a table with a step in each row, and the first and last place of its times."""
+def steps_of(run, t):
+    """Return the step that each time belongs to."""
     times, count = run.times, len(run.times) - 1
     if times[-1] >= times[0]:
         steps = np.searchsorted(times, t) - 1
     else:
         steps = count - np.searchsorted(times[::-1], t, side="right")
-    steps = np.clip(steps, 0, count - 1)
+    return np.clip(steps, 0, count - 1)
+
+
+def groups_of(run, t):
+    """Return a table with a step in each row, and the first and last place of its times."""
+    steps = steps_of(run, t)
     starts = np.flatnonzero(np.append(True, steps[1:] != steps[:-1])[: len(t)])
     return np.stack([steps[starts], starts, np.append(starts[1:], len(t))[: len(starts)]], 1)
 
@@ -158,6 +173,39 @@ def groups_of(run, t):
 def between(problem, value, t, groups, times, states, active, others, a, c, p):
     """Return states between the accepted steps, in rows."""
     return value.copy()
+
+
+def times_of_event(run, k):
+    """Return the times of an event."""
+    return np.asarray(run.report.t_events[k])
+
+
+def rows_of_event(run, k, states):
+    """Return the states at the times of an event, in rows."""
+    return np.reshape(run.report.y_events[k], (len(run.report.t_events[k]), states.shape[1]))
+
+
+def event_times(problem, t, k, rows, steps, times, states, active, others, a, c, p):
+    """Return the times when an event, the one of this number, is zero."""
+    return t.copy()
+
+
+def last_event(run):
+    """Return the number of the event that has ended a run, -1 for none."""
+    if run.report.status != 1:
+        return -1
+    ends = [t[-1] if len(t) else None for t in run.report.t_events]
+    last = max if run.times[-1] >= run.times[0] else min
+    return ends.index(last(end for end in ends if end is not None))
+
+
+def with_event(last, times, states, t_events, y_events):
+    """Return times and states, in the last place those of the event that has ended the run."""
+    for k in range(len(t_events)):
+        if last == k:
+            times = np.concatenate((times[:-1], t_events[k][-1:]))
+            states = np.concatenate((states[:-1], y_events[k][-1:]))
+    return times, states
 
 
 def with_ends(times, t0, t1):
@@ -186,8 +234,8 @@ class Trajectory:
 class Solution:
     """The polynomials between accepted steps: `.sol` of the result of `solve_ivp`."""
 
-    def __init__(self, run, problem, times, states, active, others, table):
-        self.run, self.problem = run, problem
+    def __init__(self, run, problem, ts, times, states, active, others, table):
+        self.run, self.problem, self.ts = run, problem, ts
         self.times, self.states = times, states
         self.active, self.others = active, others
         self.table = table
@@ -199,6 +247,16 @@ class Solution:
 
     def at_given(self, t):
         return self.rows(t, rows_of(self.run, t, self.states))
+
+    def times_of_event(self, k):
+        t = times_of_event(self.run, k)
+        return event_times(
+            self.problem, t, k, rows_of_event(self.run, k, self.states), steps_of(self.run, t),
+            self.times, self.states, self.active, self.others, *self.table,
+        )  # fmt: skip
+
+    def at_event(self, k, t):
+        return self.rows(t, rows_of_event(self.run, k, self.states))
 
     def rows(self, t, value):
         return between(
