@@ -6,10 +6,10 @@ import numpy as np
 
 from srcad.api.gradients import grad
 from srcad.api.products import pullback
+from srcad.frontend.prelude.solvers import warn
 from srcad.frontend.prelude.trajectories import (
     between,
     coefficients,
-    coefficients_between,
     count_of,
     event_times,
     groups_of,
@@ -23,14 +23,13 @@ from srcad.frontend.prelude.trajectories import (
     times_of_event,
     values_at,
 )
-from srcad.frontend.prelude.solvers import warn
+from srcad.rules.conjugates import conj, real_part
 from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.functions import zero_like
 
 # mypy: ignore-errors
 
-nondifferentiable(coefficients)
-nondifferentiable(coefficients_between)
+nondifferentiable(coefficients, memory="fresh")
 nondifferentiable(count_of)
 nondifferentiable(groups_of)
 nondifferentiable(last_event)
@@ -39,14 +38,19 @@ nondifferentiable(steps_of)
 nondifferentiable(times_of_event)
 nondifferentiable(rows_of)
 nondifferentiable(run_ivp, memory="fresh")
-nondifferentiable(times_of)
+nondifferentiable(times_of, memory="fresh")
 nondifferentiable(values_at)
 
 
 def slope_at(problem, t, z, values, others):
     """Evaluate the right-hand side of a problem."""
     function, more, _ = problem(values, others)
-    return np.asarray(function(t, z, *more), float)
+    return np.broadcast_to(np.asarray(function(t, z, *more), z.dtype), np.shape(z))
+
+
+def inner(u, v):
+    """Return the inner product of cotangents and tangents, a real number."""
+    return real_part(np.sum(conj(u) * v))
 
 
 def added(bars, more):
@@ -60,7 +64,7 @@ def stages_at(problem, t, h, y, active, others, a, c):
 
     They are ``k[i] = f(t + c[i] * h, z[i])`` and ``z[i] = y + h * sum(a[i, j] * k[j])``.
     """
-    k, z = np.zeros((len(c), np.size(y))), np.zeros((len(c), np.size(y)))
+    k, z = np.zeros((len(c), np.size(y)), y.dtype), np.zeros((len(c), np.size(y)), y.dtype)
     for i in range(len(c)):
         z[i] = y + h * (a[i] @ k)
         k[i] = slope_at(problem, t + c[i] * h, z[i], active, others)
@@ -70,7 +74,7 @@ def stages_at(problem, t, h, y, active, others, a, c):
 def pull_back_stages(k_bar, problem, k, z, t, h, active, others, a, c):
     """Return the cotangents of the state, of time and step size, and of captured values."""
     bars = tuple(zero_like(leaf) for leaf in active)
-    y_bar, t_bar, h_bar = np.zeros(np.shape(z[0])), 0.0, 0.0
+    y_bar, t_bar, h_bar = np.zeros_like(z[0]), 0.0, 0.0
     for i in range(len(c) - 1, -1, -1):
         at_bar, z_bar, more = pullback(
             lambda at, z, values: slope_at(problem, at, z, values, others),
@@ -79,7 +83,7 @@ def pull_back_stages(k_bar, problem, k, z, t, h, active, others, a, c):
         y_bar = y_bar + z_bar
         k_bar = k_bar + h * np.outer(a[i], z_bar)
         t_bar = t_bar + at_bar
-        h_bar = h_bar + c[i] * at_bar + np.sum(z_bar * (a[i] @ k))
+        h_bar = h_bar + c[i] * at_bar + inner(z_bar, a[i] @ k)
         bars = added(bars, more)
     return y_bar, t_bar, h_bar, bars
 
@@ -89,7 +93,7 @@ def states_rule(y_bar, y, problem, run, times, y0, active, others, a, b, c):
     """Pull the cotangents back through the steps, from the last to the first."""
     bars = tuple(zero_like(leaf) for leaf in active)
     times_bar = np.zeros(np.shape(times))
-    carried = np.zeros(np.shape(y0))
+    carried = np.zeros_like(y0)
     for step in range(len(times) - 2, -1, -1):
         t, h = times[step], times[step + 1] - times[step]
         k, z = stages_at(problem, t, h, y[step], active, others, a, c)
@@ -97,7 +101,7 @@ def states_rule(y_bar, y, problem, run, times, y0, active, others, a, b, c):
         more_y, t_bar, h_bar, more = pull_back_stages(
             h * np.outer(b, carried), problem, k, z, t, h, active, others, a, c
         )
-        h_bar = h_bar + np.sum(carried * (b @ k))
+        h_bar = h_bar + inner(carried, b @ k)
         carried = carried + more_y
         times_bar[step] += t_bar - h_bar
         times_bar[step + 1] += h_bar
@@ -110,7 +114,7 @@ def between_rule(y_bar, y, problem, value, t, groups, times, states, active, oth
     """Pull the cotangents back through the polynomials, and through the stages that they need."""
     bars = tuple(zero_like(leaf) for leaf in active)
     t_bar, times_bar = np.zeros(np.shape(t)), np.zeros(np.shape(times))
-    states_bar = np.zeros(np.shape(states))
+    states_bar = np.zeros_like(states)
     powers = np.arange(1, np.shape(p)[1] + 1)
     for group in range(len(groups)):
         step, start, end = groups[group, 0], groups[group, 1], groups[group, 2]
@@ -120,11 +124,11 @@ def between_rule(y_bar, y, problem, value, t, groups, times, states, active, oth
         weights = x[:, None] ** powers @ p.T
         rows_bar = y_bar[start:end]
         slopes = (powers * x[:, None] ** (powers - 1)) @ p.T
-        x_bar = h * np.sum(rows_bar * (slopes @ k), 1)
+        x_bar = h * real_part(np.sum(conj(rows_bar) * (slopes @ k), 1))
         more_y, at_bar, h_bar, more = pull_back_stages(
             h * weights.T @ rows_bar, problem, k, z, at, h, active, others, a, c
         )
-        h_bar = h_bar + np.sum(rows_bar * (weights @ k)) - np.sum(x_bar * x) / h
+        h_bar = h_bar + inner(rows_bar, weights @ k) - np.sum(x_bar * x) / h
         t_bar[start:end] += x_bar / h
         times_bar[step] += at_bar - h_bar - np.sum(x_bar) / h
         times_bar[step + 1] += h_bar
@@ -156,34 +160,40 @@ GRAZING = (
 
 @adjoint(event_times, active=("times", "states", "active"), memory="fresh", samples=())
 def event_times_rule(
-    t_bar, t, problem, value, k, rows, steps, times, states, active, others, a, c, p
-):
-    """Apply the implicit function theorem to the event along the polynomials."""
+    t_bar, y, problem, t, k, rows, steps, times, states, active, others, a, c, p
+):  # fmt: skip
+    """Pull the cotangents of the times back, one after the other."""
     bars = tuple(zero_like(leaf) for leaf in active)
-    times_bar, states_bar = np.zeros(np.shape(times)), np.zeros(np.shape(states))
-    only = np.array([[0, 0, 1]])
-    for i in range(len(t)):
-        step = steps[i]
-        ends, corners = times[step : step + 2], states[step : step + 2]
-
-        def at(u, ends, corners, values):
-            z = between(
-                problem, rows[i : i + 1], np.reshape(u, (1,)), only, ends, corners, values, others,
-                a, c, p,
-            )[0]  # fmt: skip
-            return event_at(problem, k, u, z, values, others)
-
-        rate = grad(lambda u: at(u, ends, corners, active))(t[i])
-        first = event_at(problem, k, ends[0], corners[0], active, others)
-        last = event_at(problem, k, ends[1], corners[1], active, others)
-        size = max(abs(first), abs(last))
-        is_crossing = abs(rate * (ends[1] - ends[0])) > 1e-6 * size
-        seed = -quotient_or_nan(t_bar[i], rate, is_crossing, problem)
-        _, ends_bar, corners_bar, more = pullback(at, t[i], ends, corners, active)[1](seed)
-        times_bar[step : step + 2] += ends_bar
-        states_bar[step : step + 2] += corners_bar
+    times_bar, states_bar = np.zeros(np.shape(times)), np.zeros_like(states)
+    for i in range(len(y)):
+        start, end = steps[i], steps[i] + 2
+        ends_bar, corners_bar, more = pull_back_event(
+            t_bar[i], y[i], problem, k, rows[i : i + 1], times[start:end], states[start:end],
+            active, others, a, c, p,
+        )  # fmt: skip
+        times_bar[start:end] += ends_bar
+        states_bar[start:end] += corners_bar
         bars = added(bars, more)
     return times_bar, states_bar, bars
+
+
+def pull_back_event(
+    t_bar, t, problem, k, rows, ends, corners, active, others, a, c, p
+):  # fmt: skip
+    """Apply the implicit function theorem to an event along the polynomial of one step."""
+    only = np.array([[0, 0, 1]])
+
+    def at(u, ends, corners, values):
+        times = np.reshape(u, (1,))
+        z = between(problem, rows, times, only, ends, corners, values, others, a, c, p)
+        return event_at(problem, k, u, z[0], values, others)
+
+    rate = grad(lambda u: at(u, ends, corners, active))(t)
+    first = event_at(problem, k, ends[0], corners[0], active, others)
+    last = event_at(problem, k, ends[1], corners[1], active, others)
+    is_crossing = abs(rate * (ends[1] - ends[0])) > 1e-6 * max(abs(first), abs(last))
+    seed = -quotient_or_nan(t_bar, rate, is_crossing, problem)
+    return pullback(at, t, ends, corners, active)[1](seed)[1:]
 
 
 def event_at(problem, k, t, z, values, others):

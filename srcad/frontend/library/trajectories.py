@@ -19,11 +19,10 @@ from srcad.frontend.machine.dispatch import Args, Kwargs, apply, attribute, mean
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.closures import closure_of
 from srcad.frontend.operations.indexing import getitem
-from srcad.frontend.prelude import solvers, trajectories
+from srcad.frontend.prelude import trajectories
 from srcad.ir.core import Value
 from srcad.types.numeric import INT, Numeric
-from srcad.types.sizes import constant_extent, fresh_extent
-from srcad.types.structures import Opaque
+from srcad.types.sizes import Extent, constant_extent, fresh_extent
 
 _FLOAT = np.dtype(float)
 
@@ -36,49 +35,72 @@ def solve_ivp(state: Machine, solver: Solver) -> AbstractValue:
     events = _events(solver.given.get("events", Constant(None)))
     problem = TupleValue((solver.function, solver.more, TupleValue(tuple(events))))
     closure, active, others = closure_of(state, problem, "problem")
-    y0 = state.emit(np.asarray, state.emit(np.asarray, solver.given["y0"]), Constant(float))
-    shape = y0.type.shape if isinstance(y0.type, Numeric) else None
-    size = shape[0] if shape else fresh_extent("n")
+    y0 = _initial(state, solver)
     times = _times(state, solver)
-    count = times.type.shape[0] if isinstance(times.type, Numeric) else fresh_extent("m")
     states = state.emit(
         trajectories.states_of,
         *(Constant(closure), run, times, y0, active, others),
-        *_table(state, trajectories.coefficients, method, "abc"),
-        type=Numeric(_FLOAT, (count, size), "array"),
+        *_coefficients(state, method, "a", "b", "c"),
+        type=Numeric(_dtype(y0), (_length(times), _length(y0)), "array"),
         hint="states",
     )
-    t, y, solution = times, states, Constant(None)
-    is_given = not is_none(solver.given.get("t_eval"))
+    t: AbstractValue = times
+    y: AbstractValue = states
     is_dense = bool(solver.option(state, "dense_output"))
-    found: list[tuple[AbstractValue, AbstractValue]] = []
-    if is_given or is_dense or events:
-        table = TupleValue(_table(state, trajectories.coefficients_between, method, "acp"))
-        keys = ("run", "problem", "times", "states", "active", "others", "table")
-        parts = (run, Constant(closure), times, states, active, others, table)
-        solution = RecordValue(trajectories.Solution, keys, parts)
-        found = [_event(state, solution, k) for k in range(len(events))]
+    is_given = not is_none(solver.given.get("t_eval"))
+    fields: dict[str, AbstractValue] = {"report": attribute(state, run, "report")}
+    if not (events or is_dense or is_given):
+        none = dict.fromkeys(("sol", "t_events", "y_events"), Constant(None))
+        fields |= {"t": t, "y": state.emit(np.transpose, y), **none}
+        return RecordValue(trajectories.Trajectory, tuple(fields), tuple(fields.values()))
+    table = TupleValue(_coefficients(state, method, "all_a", "all_c", "p"))
+    parts: dict[str, AbstractValue] = {
+        "run": run, "problem": Constant(closure), "times": times, "states": states,
+        "active": active, "others": others, "table": table,
+    }  # fmt: skip
+    solution = RecordValue(trajectories.Solution, tuple(parts), tuple(parts.values()))
+    found = [_event(state, solution, k) for k in range(len(events))]
     t_events, y_events = (ListValue(tuple(pair[side] for pair in found)) for side in range(2))
     if events:
         last = state.emit(trajectories.last_event, run, type=INT, hint="last")
         ended = (last, times, states, t_events, y_events)
         both = apply(state, Constant(trajectories.with_event), ended, {})
         t, y = (getitem(state, both, Constant(side)) for side in range(2))
-    if is_dense:
-        solution = RecordValue(trajectories.Solution, (*keys, "ts"), (*parts, t))
+    whole = RecordValue(trajectories.Solution, (*parts, "ts"), (*parts.values(), t))
     if is_given:
         t = state.emit(np.asarray, solver.given["t_eval"])
         t = apply(state, Constant(trajectories.reached), (run, t), {})
         y = apply(state, Constant(trajectories.Solution.at_given), (solution, t), {})
-    fields = {
-        "report": attribute(state, run, "report"),
+    fields |= {
         "t": t,
         "y": state.emit(np.transpose, y),
-        "sol": solution if is_dense else Constant(None),
+        "sol": whole if is_dense else Constant(None),
         "t_events": t_events if events else Constant(None),
         "y_events": y_events if events else Constant(None),
     }
     return RecordValue(trajectories.Trajectory, tuple(fields), tuple(fields.values()))
+
+
+def _initial(state: Machine, solver: Solver) -> Value:
+    """Return the initial state as an array of floats, or of complex numbers."""
+    y0 = state.emit(np.asarray, solver.given["y0"])
+    dtype = complex if isinstance(y0.type, Numeric) and y0.type.kind == "c" else float
+    if isinstance(y0.type, Numeric) and y0.type.dtype == dtype:
+        return y0
+    return state.emit(np.asarray, y0, Constant(dtype), hint="y0")
+
+
+def _dtype(box: AbstractValue) -> Any:
+    """Return the dtype of an array, float where it is unknown."""
+    type_ = box.type if isinstance(box, Value) else None
+    return type_.dtype if isinstance(type_, Numeric) and type_.dtype is not None else _FLOAT
+
+
+def _length(box: AbstractValue, axis: int = 0) -> Extent:
+    """Return the length of an array along an axis, a new one where it is unknown."""
+    type_ = box.type if isinstance(box, Value) else None
+    shape = type_.shape if isinstance(type_, Numeric) else None
+    return shape[axis] if shape is not None and len(shape) > axis else fresh_extent("n")
 
 
 def _events(box: AbstractValue) -> list[AbstractValue]:
@@ -117,7 +139,7 @@ def _method(state: Machine, solver: Solver) -> Any:
     return method
 
 
-def _times(state: Machine, solver: Solver) -> Value:
+def _times(state: Machine, solver: Solver) -> AbstractValue:
     """Return the times of all accepted steps."""
     span = solver.given["t_span"]
     ends = [getitem(state, span, Constant(k)) for k in range(2)]
@@ -128,17 +150,18 @@ def _times(state: Machine, solver: Solver) -> Value:
     return apply(state, Constant(trajectories.with_ends), (times, *ends), {})
 
 
-def _table(state: Machine, make: Any, method: Any, names: str) -> tuple[AbstractValue, ...]:
-    """Return the coefficients of a method: a matrix for the stages, and others."""
-    coefficients = state.emit(make, Constant(method), type=Opaque(), hint="coefficients")
+def _coefficients(state: Machine, method: Any, *names: str) -> tuple[Value, ...]:
+    """Return coefficients of a method: a matrix for the stages, and others."""
     stages, powers = fresh_extent("s"), fresh_extent("p")
-    shapes = {"a": (stages, stages), "p": (stages, powers)}
-    table = []
-    for k, name in enumerate(names):
+    shapes = {"a": (stages, stages), "all_a": (stages, stages), "p": (stages, powers)}
+    found = []
+    for name in names:
         type_ = Numeric(_FLOAT, shapes.get(name, (stages,)), "array")
-        item = getitem(state, coefficients, Constant(k))
-        table.append(state.emit(solvers.require_real, item, type=type_, hint=name))
-    return tuple(table)
+        args = Constant(method), Constant(name)
+        found.append(
+            state.emit(trajectories.coefficients, *args, type=type_, hint=name.removeprefix("all_"))
+        )
+    return tuple(found)
 
 
 @means(trajectories.rows_of)
@@ -156,8 +179,7 @@ def values_at(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
 def _rows(state: Machine, target: Any, args: Args) -> AbstractValue:
     """Emit an operation with a row for each time."""
     run, t, states = args
-    shapes = [box.type.shape for box in (t, states) if isinstance(box, Value)]
-    type_ = Numeric(_FLOAT, (shapes[0][0], shapes[1][1]), "array")
+    type_ = Numeric(_dtype(states), (_length(t), _length(states, 1)), "array")
     return state.emit(target, run, t, states, type=type_, hint="rows")
 
 
@@ -193,8 +215,7 @@ def times_of_event(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue 
 def rows_of_event(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``rows_of_event(run, k, states)``: one row for each event."""
     states = args[2]
-    n = states.type.shape[1] if isinstance(states, Value) else fresh_extent("n")
-    type_ = Numeric(_FLOAT, (fresh_extent("e"), n), "array")
+    type_ = Numeric(_dtype(states), (fresh_extent("e"), _length(states, 1)), "array")
     return state.emit(trajectories.rows_of_event, *args, type=type_, hint="y_event")
 
 

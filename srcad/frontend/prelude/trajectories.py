@@ -5,6 +5,7 @@
 """
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from srcad.frontend.prelude.solvers import report_field, warn
 class Run:
     """A call of `solve_ivp`: its report, and the times and states of all accepted steps."""
 
-    def __init__(self, report, times, states):
+    def __init__(self, report, times, states, is_given):
         self.report = report
         self.times = np.array(times)
-        self.states = np.array(states)
+        is_same = not is_given and report.status != 1 and len(report.t) == len(times)
+        self.states = report.y.T if is_same else np.array(states)
 
 
 def run_ivp(solver, problem, active, others, method="RK45", **options):
@@ -56,15 +58,15 @@ def run_ivp(solver, problem, active, others, method="RK45", **options):
             "derivative is that along the accepted steps: end before the singularity, or take an "
             "implicit method if the problem is stiff",
         )
-    return Run(report, times, states)
+    return Run(report, times, states, options.get("t_eval") is not None)
 
 
-def method_of(method):
+def method_of(method: Any) -> Any:
     """Return the class of a method of `solve_ivp`, which may be given by its name."""
     return getattr(sys.modules["scipy.integrate"], method) if isinstance(method, str) else method
 
 
-def is_explicit(method):
+def is_explicit(method: Any) -> bool:
     """Return True for the class of an explicit method of Runge and Kutta with SciPy's steps."""
     base = sys.modules["scipy.integrate"].RK45.__mro__[1]
     return (
@@ -74,34 +76,27 @@ def is_explicit(method):
     )
 
 
-def coefficients(method):
-    """Return the coefficients of an explicit method of Runge and Kutta: `a`, `b` and `c`.
+def coefficients(method, name):
+    """Return coefficients of an explicit method of Runge and Kutta.
 
-    A row of `a` has the weights of the stages before, `b` those of all stages in a step.
+    These are `a`, in a row of which are the weights of the stages before; `b`, those of all stages
+    in a step; and `c`, the places of stages in a step.  The polynomial in a step,
+    ``y + h * (p @ [x, x**2, ..]) @ stages``, has further stages, the first of which is the slope at
+    its end: `all_a` and `all_c` are with these.
     """
     count = method.n_stages
-    a = np.zeros((count, count))
-    a[:, : method.A.shape[1]] = method.A[:count, :count]
-    return a, method.B, method.C[:count]
-
-
-def coefficients_between(method):
-    """Return `a`, `c` and `p` of the polynomial ``y + h * (p @ [x, x**2, ..]) @ stages``.
-
-    It needs more stages than a step: the slope at its end, and others.
-    """
-    a, b, c = coefficients(method)
-    rows = [np.append(row, 0.0) for row in (*a, b)]
-    if hasattr(method, "A_EXTRA"):
-        rows += list(method.A_EXTRA)
-        c = np.append(c, 1.0)
-        c = np.append(c, method.C_EXTRA)
-    else:
-        c = np.append(c, 1.0)
-    square = np.zeros((len(rows), len(rows)))
-    for k, row in enumerate(rows):
-        square[k, : len(row)] = row[: len(rows)]
-    return square, c, method.P if not hasattr(method, "D") else polynomial_of_dop853(method)
+    rows = [*method.A[:count], method.B, *getattr(method, "A_EXTRA", ())]
+    if name in ("a", "all_a"):
+        size = count if name == "a" else len(rows)
+        a = np.zeros((size, size))
+        for k in range(size):
+            a[k, : len(rows[k][:size])] = rows[k][:size]
+        return a
+    if name == "all_c":
+        return np.concatenate([method.C[:count], [1.0], getattr(method, "C_EXTRA", [])])
+    if name == "p":
+        return polynomial_of_dop853(method) if hasattr(method, "D") else method.P.copy()
+    return (method.B if name == "b" else method.C[:count]).copy()
 
 
 def polynomial_of_dop853(method):
@@ -125,12 +120,12 @@ def polynomial_of_dop853(method):
 
 def times_of(run):
     """Return the times of all accepted steps."""
-    return run.times
+    return run.times.copy()
 
 
 def states_of(problem, run, times, y0, active, others, a, b, c):
-    """Return the states of all accepted steps, in rows."""
-    return run.states.copy()
+    """Return the states of all accepted steps, in rows; nothing else reads them from the run."""
+    return run.states
 
 
 def count_of(run):
