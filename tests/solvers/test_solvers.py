@@ -465,3 +465,34 @@ def test_variables_are_those_of_the_call():
         return brentq(g, 0.0, 5.0, xtol=1e-14)
 
     assert srcad.value_and_grad(f)(1.3) == pytest.approx((f(1.3), 2 * f(1.3) / (3 * 1.3)))
+
+
+OPTIONS = {"rtol": 1e-8, "scale": 2.0}
+
+
+def scaled(z, rtol, scale):
+    return z**3 * scale + rtol
+
+
+def test_global_dict_of_options_in_a_function_of_a_solver():
+    def spread(a):
+        return brentq(lambda z: scaled(z, **OPTIONS) - a, 0.0, 3.0, xtol=1e-14)
+
+    def displayed(a):
+        return brentq(lambda z: scaled(z, **{**OPTIONS, "scale": 1.0}) - a, 0.0, 3.0, xtol=1e-14)
+
+    def copied(a):
+        return brentq(lambda z: scaled(z, **dict(OPTIONS, rtol=0.0)) - a, 0.0, 3.0, xtol=1e-14)
+
+    assert srcad.grad(spread)(2.0 + 1e-8) == pytest.approx(1 / 6, rel=1e-8)
+    assert srcad.grad(displayed)(8.0 + 1e-8) == pytest.approx(1 / 12, rel=1e-8)
+    assert srcad.grad(copied)(2.0) == pytest.approx(1 / 6, rel=1e-8)
+
+
+def test_changed_dict_of_options_is_read_again(monkeypatch):
+    gradient = srcad.grad(lambda a: brentq(lambda z: scaled(z, **OPTIONS) - a, 0.0, 3.0))
+    gradient(2.0)
+
+    monkeypatch.setitem(OPTIONS, "scale", 16.0)
+
+    assert gradient(2.0 + 1e-8) == pytest.approx(1 / (3 * 16.0 * 0.25), rel=1e-8)

@@ -30,7 +30,7 @@ from srcad.frontend.operations.definite_assignment import may_be_unbound, requir
 from srcad.frontend.outside import places
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.origins import inner_values, origin
-from srcad.ir.core import Value
+from srcad.ir.core import Const, Value
 from srcad.ir.traits import law_of_operator
 from srcad.types.numeric import BOOL, INT, Numeric
 from srcad.types.sizes import static_value
@@ -197,7 +197,13 @@ def entries(state: Machine, box: Holder) -> DictValue:
 
 
 def as_data(state: Machine, box: AbstractValue) -> AbstractValue:
-    """Return a dict outside as its entries; any other box as it is."""
+    """Return a dict outside as its entries; any other box as it is.
+
+    A dict without an access path, which a rule reads, is constant.
+    """
+    if isinstance(box, Constant) and type(box.value) is dict and box.path is None:
+        items = tuple(state.box(Const(item)) for item in box.value.values())
+        return DictValue(tuple(box.value), items)
     return entries(state, box) if isinstance(box, Holder) and isinstance(box.value, dict) else box
 
 
