@@ -147,7 +147,8 @@ def _times(state: Machine, solver: Solver) -> AbstractValue:
     times = state.emit(trajectories.times_of, solver.report, type=type_, hint="times")
     if not state.is_active(*ends):
         return times
-    return apply(state, Constant(trajectories.with_ends), (times, *ends), {})
+    floats = [apply(state, Constant(float), (end,), {}) for end in ends]
+    return apply(state, Constant(trajectories.with_ends), (times, *floats), {})
 
 
 def _coefficients(state: Machine, method: Any, *names: str) -> tuple[Value, ...]:

@@ -206,7 +206,7 @@ def with_event(last, times, states, t_events, y_events):
 def with_ends(times, t0, t1):
     """Return the times of all accepted steps; the ends move, what is between them does not."""
     end = t1 if times[-1] == t1 else times[-1]
-    return np.concatenate((np.array([t0 + 0.0]), times[1:-1], np.array([end + 0.0])))
+    return np.concatenate((np.array([t0]), times[1:-1], np.array([end])))
 
 
 class Trajectory:
