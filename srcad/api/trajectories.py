@@ -54,7 +54,9 @@ def inner(u, v):
 
 
 def added(bars, more):
-    """Return sums of cotangents of captured values; None stands for unused ones."""
+    """Return sums of cotangents of captured values; None stands for unused ones, or for all."""
+    if more is None:
+        return bars
     pairs = zip(bars, more, strict=True)
     return tuple(bar if other is None else bar + other for bar, other in pairs)
 
