@@ -9,6 +9,7 @@ from srcad.api.products import pullback
 from srcad.frontend.prelude.solvers import warn
 from srcad.frontend.prelude.trajectories import (
     between,
+    called_with_state,
     coefficients,
     count_of,
     event_times,
@@ -45,7 +46,9 @@ nondifferentiable(values_at)
 def slope_at(problem, t, z, values, others):
     """Evaluate the right-hand side of a problem."""
     function, more, _ = problem(values, others)
-    return np.broadcast_to(np.asarray(function(t, z, *more), z.dtype), np.shape(z))
+    return np.broadcast_to(
+        np.asarray(called_with_state(function, t, z, more), z.dtype), np.shape(z)
+    )
 
 
 def inner(u, v):
@@ -201,4 +204,4 @@ def pull_back_event(
 def event_at(problem, k, t, z, values, others):
     """Evaluate an event of a problem."""
     _, more, events = problem(values, others)
-    return events[k](t, z, *more)
+    return called_with_state(events[k], t, z, more)

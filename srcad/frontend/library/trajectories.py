@@ -133,8 +133,10 @@ def _method(state: Machine, solver: Solver) -> Any:
         state.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot differentiate solve_ivp with the method {given!r}",
-            why="only explicit methods of Runge and Kutta have a rule.",
-            help=("take one of them:  method='DOP853'",),
+            why="SciPy has no method of this name."
+            if method is None
+            else "only explicit methods of Runge and Kutta have a rule.",
+            help=("take one of these:  method='DOP853'",),
         )
     return method
 
@@ -163,6 +165,26 @@ def _coefficients(state: Machine, method: Any, *names: str) -> tuple[Value, ...]
             state.emit(trajectories.coefficients, *args, type=type_, hint=name.removeprefix("all_"))
         )
     return tuple(found)
+
+
+@means(trajectories.called_with_state)
+def called_with_state(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """``function(t, y, *more)``, refused if it writes into `y`: the solver reads `y` afterwards."""
+    function, t, y, more = args
+    assert isinstance(more, TupleValue)
+    with state.kept(y) as kept:
+        result = apply(state, function, (t, y, *more.items), {})
+    if kept.box is not y:
+        made = (op for op in state.builder.ops if kept.box in op.results)
+        where = next((op.where for op in made if op.where is not None), state.builder.where)
+        name = "" if where is None else f" in {where.function!r}"
+        raise errors.MutationError(
+            f"cannot differentiate solve_ivp of a function that writes into its state{name}",
+            where=where,
+            why="the solver reads the array afterwards, and goes on from what was written.",
+            help="let the function begin with a copy of its state:  y = y.copy()",
+        )
+    return result
 
 
 @means(trajectories.rows_of)

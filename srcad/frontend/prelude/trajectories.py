@@ -118,6 +118,11 @@ def polynomial_of_dop853(method):
     return p
 
 
+def called_with_state(function, t, y, more):
+    """Return the value of a right-hand side or of an event, which must not write into the state."""
+    return function(t, y, *more)
+
+
 def times_of(run):
     """Return the times of all accepted steps."""
     return run.times.copy()
@@ -125,6 +130,8 @@ def times_of(run):
 
 def states_of(problem, run, times, y0, active, others, a, b, c):
     """Return the states of all accepted steps, in rows; nothing else reads them from the run."""
+    if run.states.dtype != y0.dtype:
+        raise TypeError("write the kind of the initial state:  np.asarray(y0, complex)")
     return run.states
 
 
