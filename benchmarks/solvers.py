@@ -6,7 +6,9 @@ The plain call, srcad and the adjoint by hand are interleaved in one process: in
 timed once, in random order, and medians of quotients are printed.  An adjoint by hand calls the
 same solver, has the Jacobian or Hessian as a formula, solves one linear system with it, and has the
 products with the derivatives by the parameters as formulas.  That of an integral calls `quad` once
-for the derivative of the integrand by each parameter, with the tolerances of the value.
+for the derivative of the integrand by each parameter, with the tolerances of the value.  That of an
+initial value problem goes back through the accepted steps of RK45, stage by stage; for Radau it
+solves the adjoint equations backwards, with the same method and tolerances.
 
     python -m benchmarks.solvers --first
 
@@ -29,8 +31,8 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 import numpy as np  # noqa: E402 - after the number of threads is set
-from scipy.integrate import quad  # noqa: E402
-from scipy.optimize import minimize, root  # noqa: E402
+from scipy.integrate import RK45, quad, solve_ivp  # noqa: E402
+from scipy.optimize import least_squares, minimize, root  # noqa: E402
 
 import srcad  # noqa: E402
 from benchmarks.run import Run, called, child, report, seconds  # noqa: E402
@@ -44,6 +46,7 @@ class Problem:
     by_hand: Callable[..., Any]  # returns the gradient by the first argument
     make: Callable[[], tuple[Any, ...]]  # returns the arguments
     limit: float  # of the time of srcad, relative to that by hand
+    apart: float = 1e-6  # relative to the largest entry, in units of the arguments
 
 
 # ------------------------------------------------------------------------------------ roots
@@ -146,11 +149,119 @@ def swing_by_hand(p):
     )
 
 
+# ------------------------------------------------------------------------- initial value problems
+def orbit(t, y, p):
+    """The slope of a body in a central field, slowed down in both directions."""
+    pull = p[0] / (y[0] ** 2 + y[1] ** 2) ** 1.5
+    return np.array([y[2], y[3], -pull * y[0] - p[1] * y[2], -pull * y[1] - p[2] * y[3]])
+
+
+def end_of_orbit(p, rtol):
+    """The sum of the squares at the end."""
+    start, options = [1.0, 0.0, 0.0, 1.1], {"rtol": rtol, "atol": 1e-2 * rtol}
+    sol = solve_ivp(orbit, (0.0, 6.0), start, args=(p,), **options)
+    return np.sum(sol.y[:, -1] ** 2)
+
+
+def end_of_orbit_by_hand(p, rtol):
+    """The gradient by `p`, along the accepted steps."""
+    start, options = [1.0, 0.0, 0.0, 1.1], {"rtol": rtol, "atol": 1e-2 * rtol}
+    sol = solve_ivp(orbit, (0.0, 6.0), start, args=(p,), **options)
+    t, states = sol.t, sol.y.T
+    y_bar, p_bar = 2.0 * states[-1], np.zeros(3)
+    k, z = np.empty((6, 4)), np.empty((6, 4))
+    for step in range(len(t) - 2, -1, -1):
+        h, y = t[step + 1] - t[step], states[step]
+        for i in range(6):
+            z[i] = y + h * (RK45.A[i, :i] @ k[:i])
+            k[i] = orbit(t[step] + RK45.C[i] * h, z[i], p)
+        k_bar = h * np.outer(RK45.B, y_bar)
+        for i in range(5, -1, -1):
+            (u, v, a, b), w = z[i], k_bar[i]
+            square = u**2 + v**2
+            cube = square * np.sqrt(square)
+            along = w[2] * u + w[3] * v
+            turned = 3.0 * p[0] * along / (cube * square)
+            z_bar = np.array(
+                [
+                    turned * u - p[0] / cube * w[2],
+                    turned * v - p[0] / cube * w[3],
+                    w[0] - p[1] * w[2],
+                    w[1] - p[2] * w[3],
+                ]
+            )
+            p_bar += np.array([-along / cube, -w[2] * a, -w[3] * b])
+            y_bar = y_bar + z_bar
+            k_bar[:i] += h * np.outer(RK45.A[i, :i], z_bar)
+    return p_bar
+
+
+def reaction(t, y, p):
+    """The slopes of Robertson's reaction of three substances."""
+    first, second, third = p[0] * y[0], p[1] * y[1] * y[2], p[2] * y[1] ** 2
+    return np.array([second - first, first - second - third, third])
+
+
+def jacobian_of_reaction(t, y, p):
+    """The Jacobian by `y`."""
+    a, b, c = p[0], p[1] * y[2], p[1] * y[1]
+    d = 2.0 * p[2] * y[1]
+    return np.array([[-a, b, c], [a, -b - d, -c], [0.0, d, 0.0]])
+
+
+STIFF = {"method": "Radau", "rtol": 1e-6, "atol": 1e-10}
+
+
+def end_of_reaction(p):
+    """A sum of squares at the end."""
+    sol = solve_ivp(
+        reaction, (0.0, 40.0), [1.0, 0.0, 0.0], args=(p,), jac=jacobian_of_reaction, **STIFF
+    )
+    return np.sum(sol.y[:, -1] ** 2)
+
+
+def end_of_reaction_by_hand(p):
+    """The gradient by `p`: the adjoint equations, solved backwards."""
+    sol = solve_ivp(
+        reaction, (0.0, 40.0), [1.0, 0.0, 0.0], args=(p,), jac=jacobian_of_reaction,
+        dense_output=True, **STIFF,
+    )  # fmt: skip
+
+    def back(t, v):
+        y, w = sol.sol(t), v[:3]
+        by_p = np.array(
+            [w @ [-y[0], y[0], 0.0], w @ [y[1] * y[2], -y[1] * y[2], 0.0],
+             w @ [0.0, -(y[1] ** 2), y[1] ** 2]]
+        )  # fmt: skip
+        return np.concatenate((-jacobian_of_reaction(t, y, p).T @ w, -by_p))
+
+    def jacobian_of_back(t, v):
+        y, jac = sol.sol(t), np.zeros((6, 6))
+        jac[:3, :3] = -jacobian_of_reaction(t, y, p).T
+        jac[3, :2] = y[0], -y[0]
+        jac[4, :2] = -y[1] * y[2], y[1] * y[2]
+        jac[5, 1:3] = y[1] ** 2, -(y[1] ** 2)
+        return jac
+
+    start = np.concatenate((2.0 * sol.y[:, -1], np.zeros(3)))
+    return solve_ivp(back, (40.0, 0.0), start, jac=jacobian_of_back, **STIFF).y[3:, -1]
+
+
 PROBLEMS = {
     "root, 50 unknowns": Problem(heat, heat_by_hand, heat_of(50), 1.5),
     "root, 200 unknowns": Problem(heat, heat_by_hand, heat_of(200), 1.5),
     "minimize, 30 unknowns": Problem(coupled, coupled_by_hand, lambda: couplings_of(30), 1.4),
     "quad, 3 parameters": Problem(swing, swing_by_hand, lambda: (np.array([1.3, 0.4, 2.0]),), 4.0),
+    "solve_ivp, RK45": Problem(
+        end_of_orbit, end_of_orbit_by_hand, lambda: (np.array([1.0, 0.1, 0.2]), 1e-4), 2.0
+    ),
+    "solve_ivp, Radau": Problem(
+        end_of_reaction,
+        end_of_reaction_by_hand,
+        lambda: (np.array([0.04, 1e4, 3e7]),),
+        3.0,
+        apart=1e-3,
+    ),
 }
 
 
@@ -177,8 +288,9 @@ def measure(name: str, rounds: int) -> float:
     args = problem.make()
     gradient = srcad.grad(problem.function)
     want = problem.by_hand(*args)
-    apart = float(np.max(np.abs(gradient(*args) - want)) / np.max(np.abs(want)))
-    if apart > 1e-6:
+    units = np.abs(args[0])
+    apart = float(np.max(units * np.abs(gradient(*args) - want)) / np.max(units * np.abs(want)))
+    if apart > problem.apart:
         raise SystemExit(f"{name}: the gradient differs by {apart:.1e}")
     runs = [called(f, args) for f in (problem.function, gradient, problem.by_hand)]
     plain, ours, hand = interleaved(runs, rounds)
@@ -223,13 +335,41 @@ def four_least(p):
     return np.sum(found.x**2)
 
 
+def four_of_slopes(p):
+    """The end of a trajectory with four parameters."""
+    sol = solve_ivp(lambda t, y: [p[0] - p[1] * y[0] * y[1], p[2] * y[0] - p[3] * y[1]],
+                    (0.0, 4.0), [1.0, 0.5])  # fmt: skip
+    return np.sum(sol.y[:, -1] ** 2)
+
+
+T = np.linspace(0.2, 4.0, 20)
+
+
+def four_fitted(p):
+    """A fit of two parameters of a trajectory to data that depend on four others."""
+    data = p[0] * np.exp(-p[1] * T) + p[2] + p[3] * T
+
+    def residuals(q):
+        sol = solve_ivp(lambda t, y: -q[0] * y + q[1], (0.0, 4.0), [1.0], t_eval=T, rtol=1e-8)
+        return sol.y[0] - data
+
+    return np.sum(least_squares(residuals, np.array([0.6, 0.3])).x ** 2)
+
+
+FIRSTS = {
+    "four": ("root", 1.0, 3.0),
+    "four_least": ("minimize", 1.0, 3.0),
+    "four_of_slopes": ("solve_ivp", 1.5, 10.0),
+    "four_fitted": ("a fit of a trajectory", 5.0, 10.0),
+}
+
+
 def first(runs: int) -> None:
     """The seconds of CPU of the first derivatives in a process: the least of a few."""
-    for function in ("four", "four_least"):
-        for mode, limit in (("grad", 1.0), ("hessian", 3.0)):
+    for function, (solver, *limits) in FIRSTS.items():
+        for mode, limit in zip(("grad", "hessian"), limits, strict=True):
             text = FIRST.format(function=function, make="four_of", mode=mode)
             found = [child(text, Path()) for _ in range(runs)]
-            solver = "root" if function == "four" else "minimize"
             report(f"first {mode} through {solver}", min(found), "s", limit)
 
 

@@ -12,6 +12,7 @@ SMALL = {
     "root": (PROBLEMS["root, 50 unknowns"], solvers.heat_of(6)),
     "minimize": (PROBLEMS["minimize, 30 unknowns"], lambda: solvers.couplings_of(4)),
     "quad": (PROBLEMS["quad, 3 parameters"], PROBLEMS["quad, 3 parameters"].make),
+    "RK45": (PROBLEMS["solve_ivp, RK45"], lambda: (np.array([1.0, 0.1, 0.2]), 1e-10)),
 }
 
 
