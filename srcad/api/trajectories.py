@@ -5,19 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from srcad.api.gradients import grad
+from srcad.api.jacobians import jacobian
 from srcad.api.products import pullback
+from srcad.api.solvers import solve_or_nan
 from srcad.frontend.prelude.solvers import warn
 from srcad.frontend.prelude.trajectories import (
+    RADAU_A,
+    RADAU_C,
     between,
     called_with_state,
     coefficients,
+    compared,
     count_of,
     event_times,
+    event_times_on_stages,
     groups_of,
     last_event,
+    moved,
+    polynomials,
+    row_sizes,
+    rows_by_lsoda,
     rows_of,
     rows_of_event,
+    rows_of_odeint,
     run_ivp,
+    stages_of,
     states_of,
     steps_of,
     times_of,
@@ -34,6 +46,7 @@ nondifferentiable(coefficients, memory="fresh")
 nondifferentiable(count_of)
 nondifferentiable(groups_of)
 nondifferentiable(last_event)
+nondifferentiable(row_sizes)
 nondifferentiable(rows_of_event)
 nondifferentiable(steps_of)
 nondifferentiable(times_of_event)
@@ -194,14 +207,133 @@ def pull_back_event(
         return event_at(problem, k, u, z[0], values, others)
 
     rate = grad(lambda u: at(u, ends, corners, active))(t)
+    seed = seed_of_event(t_bar, rate, problem, k, ends, corners, active, others)
+    return pullback(at, t, ends, corners, active)[1](seed)[1:]
+
+
+def seed_of_event(t_bar, rate, problem, k, ends, corners, active, others):
+    """Return ``-t_bar / rate``; nan with a warning where an event only touches zero in a step."""
     first = event_at(problem, k, ends[0], corners[0], active, others)
     last = event_at(problem, k, ends[1], corners[1], active, others)
     is_crossing = abs(rate * (ends[1] - ends[0])) > 1e-6 * max(abs(first), abs(last))
-    seed = -quotient_or_nan(t_bar, rate, is_crossing, problem)
-    return pullback(at, t, ends, corners, active)[1](seed)[1:]
+    return -quotient_or_nan(t_bar, rate, is_crossing, problem)
 
 
 def event_at(problem, k, t, z, values, others):
     """Evaluate an event of a problem."""
     _, more, events = problem(values, others)
     return called_with_state(events[k], t, z, more)
+
+
+# ---------------------------------------------------------------------------- implicit methods
+def jacobian_at(problem, t, z, active, others):
+    """Return the Jacobian of the right-hand side by the state."""
+    return jacobian(lambda u: slope_at(problem, t, u, active, others))(z)
+
+
+def pullback_at(problem, t, z, active, others):
+    """Return the right-hand side, and its pullback to time and captured values."""
+    return pullback(lambda at, values: slope_at(problem, at, z, values, others), t, active)
+
+
+def solve_scaled(a, b, problem):
+    """Return ``inv(a) @ b`` for rows of different sizes; nan with a warning if singular."""
+    sizes = row_sizes(a)
+    return solve_or_nan(a / sizes[:, None], b / sizes, problem)
+
+
+@adjoint(stages_of, active=("times", "y0", "active"), memory="fresh", samples=())
+def stages_rule(y_bar, y, problem, run, times, y0, active, others):
+    """Pull the cotangents back through the steps of Radau IIA, from the last to the first.
+
+    The stages of a step solve ``z[i] == y + h * sum(a[i, j] * f(t + c[j] * h, z[j]))``.
+    """
+    bars = tuple(zero_like(leaf) for leaf in active)
+    times_bar = np.zeros(np.shape(times))
+    n = np.size(y0)
+    carried = np.zeros(n)
+    last = np.array([[0.0], [0.0], [1.0]])
+    for step in range(len(times) - 2, -1, -1):
+        t, h, z = times[step], times[step + 1] - times[step], y[step]
+        jacs = np.zeros((3, n, n))
+        for i in range(len(z)):
+            jacs[i] = jacobian_at(problem, t + RADAU_C[i] * h, z[i], active, others)
+        weights = h * np.transpose(RADAU_A)
+        blocks = weights[:, None, :, None] * np.transpose(jacs, (0, 2, 1))[:, :, None, :]
+        equations = np.eye(3 * n) - np.reshape(blocks, (3 * n, 3 * n))
+        seed = y_bar[step] + last * carried
+        z_bar = np.reshape(solve_scaled(equations, np.ravel(seed), problem), (3, n))
+        k, k_bar = np.zeros((3, n)), weights @ z_bar
+        for i in range(len(z)):
+            k[i], pull = pullback_at(problem, t + RADAU_C[i] * h, z[i], active, others)
+            at_bar, more = pull(k_bar[i])
+            times_bar[step] += (1.0 - RADAU_C[i]) * at_bar
+            times_bar[step + 1] += RADAU_C[i] * at_bar
+            bars = added(bars, more)
+        h_bar = np.sum(z_bar * (RADAU_A @ k))
+        times_bar[step] -= h_bar
+        times_bar[step + 1] += h_bar
+        carried = np.sum(z_bar, 0)
+    return times_bar, carried, bars
+
+
+@adjoint(moved, active=("polynomial",), memory="fresh", samples=())
+def moved_rule(y_bar, y, value, polynomial):
+    """Take the polynomial for the value."""
+    return y_bar
+
+
+def pull_back_event_on_stages(t_bar, t, problem, k, ends, corners, inner, active, others):
+    """Return the cotangents of a step with an event, and of captured values."""
+    only = np.array([0])
+
+    def at(u, ends, corners, inner, values):
+        z = polynomials(np.reshape(u, (1,)), only, ends, corners, inner)[0]
+        return event_at(problem, k, u, z, values, others)
+
+    rate = grad(lambda u: at(u, ends, corners, inner, active))(t)
+    seed = seed_of_event(t_bar, rate, problem, k, ends, corners, active, others)
+    return pullback(at, t, ends, corners, inner, active)[1](seed)[1:]
+
+
+@adjoint(
+    event_times_on_stages,
+    active=("times", "states", "stages", "active"),
+    memory="fresh",
+    samples=(),
+)
+def event_times_on_stages_rule(
+    t_bar, t, problem, value, k, steps, times, states, stages, active, others
+):
+    """Apply the implicit function theorem to the event along the polynomials of Radau IIA."""
+    bars = tuple(zero_like(leaf) for leaf in active)
+    times_bar, states_bar = np.zeros(np.shape(times)), np.zeros(np.shape(states))
+    stages_bar = np.zeros(np.shape(stages))
+    for i in range(len(t)):
+        step = steps[i]
+        ends_bar, corners_bar, inner_bar, more = pull_back_event_on_stages(
+            t_bar[i], t[i], problem, k,
+            times[step : step + 2], states[step : step + 2], stages[step : step + 1],
+            active, others,
+        )  # fmt: skip
+        times_bar[step : step + 2] += ends_bar
+        states_bar[step : step + 2] += corners_bar
+        stages_bar[step : step + 1] += inner_bar
+        bars = added(bars, more)
+    return times_bar, states_bar, stages_bar, bars
+
+
+# ---------------------------------------------------------------------------- odeint
+@adjoint(rows_of_odeint, active=("t", "y0", "active"), memory="fresh", samples=())
+def rows_of_odeint_rule(y_bar, y, problem, value, t, y0, active, others, options):
+    """Pull the cotangents back through the steps of `solve_ivp`: `odeint` does not tell its own."""
+    rows, pull = pullback(
+        lambda t, y0, values: rows_by_lsoda(problem, t, y0, values, others, options), t, y0, active
+    )
+    return pull(compared(y_bar, y, rows, problem))
+
+
+@adjoint(compared, active=("y_bar", "y", "rows"), memory="fresh", samples=())
+def compared_rule(bar, z, y_bar, y, rows, problem):
+    """Return the same cotangents; they do not depend on what is compared."""
+    return bar, None, None

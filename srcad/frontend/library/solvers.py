@@ -135,7 +135,7 @@ class Solver:
 # Options that a solution depends on; it does not on where a solver begins, or on tolerances.
 _FOLLOWED = frozenset(
     {"a", "b", "bounds", "constraints", "f_scale", "points", "ranges", "wvar"}
-    | {"gfun", "hfun", "qfun", "rfun", "t_span", "y0", "t_eval", "events"}
+    | {"gfun", "hfun", "qfun", "rfun", "t", "t_span", "y0", "t_eval", "events"}
 )
 
 

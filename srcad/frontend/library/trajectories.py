@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,12 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.library.solvers import Solver, is_none, solves
-from srcad.frontend.machine.dispatch import Args, Kwargs, apply, attribute, means
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, attribute, means, means_in
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.closures import closure_of
 from srcad.frontend.operations.indexing import getitem
-from srcad.frontend.prelude import trajectories
+from srcad.frontend.operations.reified_closures import reads_active
+from srcad.frontend.prelude import solvers, trajectories
 from srcad.ir.core import Value
 from srcad.types.numeric import INT, Numeric
 from srcad.types.sizes import Extent, constant_extent, fresh_extent
@@ -35,17 +38,28 @@ def solve_ivp(state: Machine, solver: Solver) -> AbstractValue:
     events = _events(solver.given.get("events", Constant(None)))
     problem = TupleValue((solver.function, solver.more, TupleValue(tuple(events))))
     closure, active, others = closure_of(state, problem, "problem")
-    y0 = _initial(state, solver)
+    y0 = _floats(state, solver.given["y0"])
     times = _times(state, solver)
-    states = state.emit(
-        trajectories.states_of,
-        *(Constant(closure), run, times, y0, active, others),
-        *_coefficients(state, method, "a", "b", "c"),
-        type=Numeric(_dtype(y0), (_length(times), _length(y0)), "array"),
-        hint="states",
-    )
-    t: AbstractValue = times
-    y: AbstractValue = states
+    operands = (Constant(closure), run, times, y0, active, others)
+    is_implicit = trajectories.is_implicit(method)
+    parts: dict[str, AbstractValue] = {
+        "run": run, "problem": Constant(closure), "times": times, "active": active,
+        "others": others,
+    }  # fmt: skip
+    cls: Any = trajectories.Solution
+    if is_implicit:
+        _refuse_complex(state, y0)
+        cls = trajectories.StageSolution
+        parts["stages"], parts["states"] = _stages(state, operands, _length(y0))
+    else:
+        parts["states"] = state.emit(
+            trajectories.states_of,
+            *operands,
+            *_coefficients(state, method, "a", "b", "c"),
+            type=Numeric(_dtype(y0), (_length(times), _length(y0)), "array"),
+            hint="states",
+        )
+    t, y = times, parts["states"]
     is_dense = bool(solver.option(state, "dense_output"))
     is_given = not is_none(solver.given.get("t_eval"))
     fields: dict[str, AbstractValue] = {"report": attribute(state, run, "report")}
@@ -53,24 +67,21 @@ def solve_ivp(state: Machine, solver: Solver) -> AbstractValue:
         none = dict.fromkeys(("sol", "t_events", "y_events"), Constant(None))
         fields |= {"t": t, "y": state.emit(np.transpose, y), **none}
         return RecordValue(trajectories.Trajectory, tuple(fields), tuple(fields.values()))
-    table = TupleValue(_coefficients(state, method, "all_a", "all_c", "p"))
-    parts: dict[str, AbstractValue] = {
-        "run": run, "problem": Constant(closure), "times": times, "states": states,
-        "active": active, "others": others, "table": table,
-    }  # fmt: skip
-    solution = RecordValue(trajectories.Solution, tuple(parts), tuple(parts.values()))
+    if not is_implicit:
+        parts["table"] = TupleValue(_coefficients(state, method, "all_a", "all_c", "p"))
+    solution = RecordValue(cls, tuple(parts), tuple(parts.values()))
     found = [_event(state, solution, k) for k in range(len(events))]
     t_events, y_events = (ListValue(tuple(pair[side] for pair in found)) for side in range(2))
     if events:
         last = state.emit(trajectories.last_event, run, type=INT, hint="last")
-        ended = (last, times, states, t_events, y_events)
+        ended = (last, times, parts["states"], t_events, y_events)
         both = apply(state, Constant(trajectories.with_event), ended, {})
         t, y = (getitem(state, both, Constant(side)) for side in range(2))
-    whole = RecordValue(trajectories.Solution, (*parts, "ts"), (*parts.values(), t))
+    whole = RecordValue(cls, (*parts, "ts"), (*parts.values(), t))
     if is_given:
         t = state.emit(np.asarray, solver.given["t_eval"])
         t = apply(state, Constant(trajectories.reached), (run, t), {})
-        y = apply(state, Constant(trajectories.Solution.at_given), (solution, t), {})
+        y = apply(state, Constant(cls.at_given), (solution, t), {})
     fields |= {
         "t": t,
         "y": state.emit(np.transpose, y),
@@ -81,13 +92,13 @@ def solve_ivp(state: Machine, solver: Solver) -> AbstractValue:
     return RecordValue(trajectories.Trajectory, tuple(fields), tuple(fields.values()))
 
 
-def _initial(state: Machine, solver: Solver) -> Value:
-    """Return the initial state as an array of floats, or of complex numbers."""
-    y0 = state.emit(np.asarray, solver.given["y0"])
-    dtype = complex if isinstance(y0.type, Numeric) and y0.type.kind == "c" else float
-    if isinstance(y0.type, Numeric) and y0.type.dtype == dtype:
-        return y0
-    return state.emit(np.asarray, y0, Constant(dtype), hint="y0")
+def _floats(state: Machine, box: AbstractValue) -> Value:
+    """Return an array of floats, or of complex numbers."""
+    array = state.emit(np.asarray, box)
+    dtype = complex if isinstance(array.type, Numeric) and array.type.kind == "c" else float
+    if isinstance(array.type, Numeric) and array.type.dtype == dtype:
+        return array
+    return state.emit(np.asarray, array, Constant(dtype), hint=array.hint)
 
 
 def _dtype(box: AbstractValue) -> Any:
@@ -114,29 +125,30 @@ def _events(box: AbstractValue) -> list[AbstractValue]:
     return [box]
 
 
-def _event(state: Machine, solution: AbstractValue, k: int) -> tuple[AbstractValue, AbstractValue]:
+def _event(state: Machine, solution: RecordValue, k: int) -> tuple[AbstractValue, AbstractValue]:
     """Return the times of an event, and the states at these."""
+    cls: Any = solution.cls
     number = Constant(k)
-    t = apply(state, Constant(trajectories.Solution.times_of_event), (solution, number), {})
-    y = apply(state, Constant(trajectories.Solution.at_event), (solution, number, t), {})
+    t = apply(state, Constant(cls.times_of_event), (solution, number), {})
+    y = apply(state, Constant(cls.at_event), (solution, number, t), {})
     return t, y
 
 
 def _method(state: Machine, solver: Solver) -> Any:
-    """Return the class of the method, which must be explicit."""
+    """Return the class of the method."""
     given = solver.option(state, "method")
     try:
         method = trajectories.method_of(given)
     except AttributeError:
         method = None
-    if not trajectories.is_explicit(method):
+    if not (trajectories.is_explicit(method) or trajectories.is_implicit(method)):
         state.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot differentiate solve_ivp with the method {given!r}",
             why="SciPy has no method of this name."
             if method is None
-            else "only explicit methods of Runge and Kutta have a rule.",
-            help=("take one of these:  method='DOP853'",),
+            else "only SciPy's own methods, and explicit ones of Runge and Kutta, have a rule.",
+            help=("take one of these:  method='DOP853', or 'Radau' for a stiff problem",),
         )
     return method
 
@@ -245,9 +257,19 @@ def rows_of_event(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue |
 @means(trajectories.event_times)
 def event_times(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``event_times(problem, t, ...)``: an array like `t`."""
+    return _event_times(state, trajectories.event_times, args)
+
+
+@means(trajectories.event_times_on_stages)
+def event_times_on_stages(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``event_times_on_stages(problem, t, ...)``: an array like `t`."""
+    return _event_times(state, trajectories.event_times_on_stages, args)
+
+
+def _event_times(state: Machine, target: Any, args: Args) -> AbstractValue:
     t = args[1]
     type_ = t.type if isinstance(t, Value) else None
-    return state.emit(trajectories.event_times, *args, type=type_, hint="t_event")
+    return state.emit(target, *args, type=type_, hint="t_event")
 
 
 @means(trajectories.steps_of)
@@ -255,3 +277,101 @@ def steps_of(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None
     """``steps_of(run, t)``: an int for each time."""
     type_ = Numeric(np.dtype(np.intp), (fresh_extent("e"),), "array")
     return state.emit(trajectories.steps_of, *args, type=type_, hint="steps")
+
+
+# ---------------------------------------------------------------------------- implicit methods
+def _refuse_complex(state: Machine, y0: Value) -> None:
+    """Refuse complex states: the derivative of the right-hand side need not be complex."""
+    if isinstance(y0.type, Numeric) and y0.type.kind == "c":
+        state.refuse(
+            errors.UnsupportedTypeError,
+            "cannot differentiate an implicit method of solve_ivp with complex states",
+            why="the right-hand side need not have a complex derivative.",
+            help=(
+                "integrate the real and the imaginary parts, where 'fun' is the function:\n"
+                "def parts(t, v):\n"
+                "    r = np.asarray(fun(t, v[: len(v) // 2] + 1j * v[len(v) // 2 :]))\n"
+                "    return np.concatenate([r.real, r.imag])\n"
+                "v0 = np.concatenate([np.real(y0), np.imag(y0)])\n"
+                "sol = solve_ivp(parts, t_span, v0, method='Radau')",
+            ),
+        )
+
+
+def _stages(
+    state: Machine, operands: tuple[AbstractValue, ...], size: Any
+) -> tuple[AbstractValue, AbstractValue]:
+    """Return the states at the stages of all accepted steps, and those after each step."""
+    type_ = Numeric(_FLOAT, (fresh_extent("m"), fresh_extent("s"), size), "array")
+    stages = state.emit(trajectories.stages_of, *operands, type=type_, hint="stages")
+    states = apply(state, Constant(trajectories.with_start), (operands[3], stages), {})
+    return stages, states
+
+
+@means(trajectories.moved)
+def moved(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``moved(value, polynomial)``: an array like the value."""
+    type_ = args[0].type if isinstance(args[0], Value) else None
+    return state.emit(trajectories.moved, *args, type=type_, hint="rows")
+
+
+# ---------------------------------------------------------------------------- odeint
+# Options that the steps of `solve_ivp` take from `odeint`, and their defaults there.
+_FOLLOWED_OPTIONS = {"rtol": 1.49012e-8, "atol": 1.49012e-8, "hmax": 0.0}
+
+
+@solves("odeint", module="scipy.integrate")
+def odeint(state: Machine, solver: Solver) -> AbstractValue:
+    """``odeint(func, y0, t)``."""
+    is_full = bool(solver.option(state, "full_output"))
+    found = getitem(state, solver.report, Constant(0)) if is_full else solver.report
+    t, y0 = (_floats(state, solver.given[name]) for name in ("t", "y0"))
+    y0 = state.emit(np.ravel, y0)
+    options = []
+    for name, default in _FOLLOWED_OPTIONS.items():
+        box = solver.options.get(name, Constant(None))
+        options.append(Constant(default) if is_none(box) else box)
+    type_ = Numeric(_FLOAT, (_length(t), _length(y0)), "array")
+    array = state.emit(solvers.require_real, found, type=type_, hint="found")
+    change = None if solver.option(state, "tfirst") else trajectories.time_first
+    y = solver.solution(
+        state, trajectories.rows_of_odeint, array, change, TupleValue(tuple(options)), at=(t, y0)
+    )
+    if not is_full:
+        return y
+    return TupleValue((y, getitem(state, solver.report, Constant(1))))
+
+
+# ---------------------------------------------------------------------------- boundary values
+@means_in("scipy.integrate", "solve_bvp")
+def solve_bvp(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``solve_bvp(fun, bc, x, y)``: refused where it is differentiated."""
+    problem = TupleValue((*args, *kwargs.values()))
+    if not state.is_active(problem) and not reads_active(state, problem):
+        return None
+    bound = inspect.signature(sys.modules["scipy.integrate"].solve_bvp).bind(*args, **kwargs)
+    has_unknowns = not is_none(bound.arguments.get("p"))
+    state.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot differentiate solve_bvp",
+        why="its nodes and polynomials have no rule.",
+        help=(
+            "shoot from the first end, where the names are those of the arguments:\n"
+            + (_SHOOT_WITH_UNKNOWNS if has_unknowns else _SHOOT),
+        ),
+    )
+
+
+_SHOOT = """\
+def shoot(y0):
+    rates = lambda t, z: np.ravel(fun(t, z))
+    return solve_ivp(rates, (x[0], x[-1]), y0, rtol=1e-9, atol=1e-9, dense_output=True)
+y0 = root(lambda y0: bc(y0, shoot(y0).y[:, -1]), y[:, 0]).x
+values = shoot(y0).sol(x)"""
+_SHOOT_WITH_UNKNOWNS = """\
+n = len(y)
+def shoot(u):
+    rates = lambda t, z: np.ravel(fun(t, z, u[n:]))
+    return solve_ivp(rates, (x[0], x[-1]), u[:n], rtol=1e-9, atol=1e-9, dense_output=True)
+u = root(lambda u: bc(u[:n], shoot(u).y[:, -1], u[n:]), np.concatenate([y[:, 0], p])).x
+values = shoot(u).sol(x)"""

@@ -15,13 +15,15 @@ from srcad.frontend.prelude.solvers import report_field, warn
 
 
 class Run:
-    """A call of `solve_ivp`: its report, and the times and states of all accepted steps."""
+    """A call of `solve_ivp`: its report, and the times and states of all accepted steps.
 
-    def __init__(self, report, times, states, is_given):
+    Implicit methods have the states at the stages of each step in the place of the states.
+    """
+
+    def __init__(self, report, times, states):
         self.report = report
         self.times = np.array(times)
-        is_same = not is_given and report.status != 1 and len(report.t) == len(times)
-        self.states = report.y.T if is_same else np.array(states)
+        self.states = states if isinstance(states, np.ndarray) else np.array(states)
 
 
 def run_ivp(solver, problem, active, others, method="RK45", **options):
@@ -32,6 +34,7 @@ def run_ivp(solver, problem, active, others, method="RK45", **options):
         options["args"] = more
     times, states = [], []
     integrate = sys.modules["scipy.integrate"]
+    are_stages = is_implicit(method)
 
     class Recorded(method):
         def __init__(self, *args, **kwargs):
@@ -46,7 +49,10 @@ def run_ivp(solver, problem, active, others, method="RK45", **options):
 
         def record(self):
             times.append(self.t)
-            states.append(self.y)
+            if not are_stages:
+                states.append(self.y)
+            elif self.t_old is not None:
+                states.append(stages_of_step(self))
 
     report = solver(function, method=Recorded, **options)
     if report.sol is not None and issubclass(method, integrate.BDF | integrate.LSODA):
@@ -58,7 +64,8 @@ def run_ivp(solver, problem, active, others, method="RK45", **options):
             "derivative is that along the accepted steps: end before the singularity, or take an "
             "implicit method if the problem is stiff",
         )
-    return Run(report, times, states, options.get("t_eval") is not None)
+    is_all = options.get("t_eval") is None and len(report.t) == len(times) and report.status != 1
+    return Run(report, times, report.y.T if is_all and not are_stages else states)
 
 
 def method_of(method: Any) -> Any:
@@ -74,6 +81,12 @@ def is_explicit(method: Any) -> bool:
         and issubclass(method, base)
         and method._step_impl is base._step_impl
     )
+
+
+def is_implicit(method: Any) -> bool:
+    """Return True for the class of an implicit method of SciPy."""
+    integrate = sys.modules["scipy.integrate"]
+    return method in (integrate.Radau, integrate.BDF, integrate.LSODA)
 
 
 def coefficients(method, name):
@@ -174,7 +187,7 @@ def groups_of(run, t):
 
 def between(problem, value, t, groups, times, states, active, others, a, c, p):
     """Return states between the accepted steps, in rows."""
-    return value.copy()
+    return value.copy("K")
 
 
 def times_of_event(run, k):
@@ -214,6 +227,64 @@ def with_ends(times, t0, t1):
     """Return the times of all accepted steps; the ends move, what is between them does not."""
     end = t1 if times[-1] == t1 else times[-1]
     return np.concatenate((np.array([t0]), times[1:-1], np.array([end])))
+
+
+# ---------------------------------------------------------------------------- implicit methods
+_ROOT = np.sqrt(6.0)
+# The method of Radau IIA with three stages: Hairer and Wanner, "Solving Ordinary Differential
+# Equations II", table 5.6.  Its polynomial has the powers of the place in a step.
+RADAU_C = np.array([(4.0 - _ROOT) / 10.0, (4.0 + _ROOT) / 10.0, 1.0])
+RADAU_A = np.array(
+    [
+        [(88 - 7 * _ROOT) / 360, (296 - 169 * _ROOT) / 1800, (-2 + 3 * _ROOT) / 225],
+        [(296 + 169 * _ROOT) / 1800, (88 + 7 * _ROOT) / 360, (-2 - 3 * _ROOT) / 225],
+        [(16 - _ROOT) / 36, (16 + _ROOT) / 36, 1 / 9],
+    ]
+)
+RADAU_P = np.linalg.inv(RADAU_C[:, None] ** np.arange(1, 4)).T
+POWERS = np.arange(1, 4)
+
+
+def stages_of_step(solver):
+    """Return the states at the stages of Radau IIA in the last step of a solver, in rows."""
+    h = solver.t - solver.t_old
+    inner = solver.dense_output()(solver.t_old + RADAU_C[:2] * h)
+    return np.stack([*inner.T, solver.y])
+
+
+def stages_of(problem, run, times, y0, active, others):
+    """Return the states at the stages of all accepted steps: an array of (steps, stages, n)."""
+    return run.states
+
+
+def with_start(y0, stages):
+    """Return the states of all accepted steps, in rows."""
+    return np.concatenate((np.reshape(y0, (1, -1)), stages[:, 2]))
+
+
+def moved(value, polynomial):
+    """Return values of the solver's own polynomials; those of Radau IIA tell how they move."""
+    return value.copy("K")
+
+
+def polynomials(t, steps, times, states, stages):
+    """Return values of the cubic polynomials through the stages of steps, in rows."""
+    start, y = times[steps], states[steps]
+    h = times[steps + 1] - start
+    x = (t - start) / np.where(h == 0, 1.0, h)
+    weights = (x[:, None] ** POWERS) @ RADAU_P.T
+    return y + np.sum(weights[:, :, None] * (stages[steps] - y[:, None]), 1)
+
+
+def event_times_on_stages(problem, t, k, steps, times, states, stages, active, others):
+    """Return the times when an event, the one of this number, is zero."""
+    return t.copy()
+
+
+def row_sizes(matrix):
+    """Return the greatest absolute value in each row of a matrix, 1 for zeros."""
+    sizes = np.max(np.abs(matrix), 1)
+    return np.where(sizes > 0, sizes, 1.0)
 
 
 class Trajectory:
@@ -265,3 +336,67 @@ class Solution:
             self.problem, value, t, groups_of(self.run, t), self.times, self.states,
             self.active, self.others, *self.table,
         )  # fmt: skip
+
+
+class StageSolution(Solution):
+    """The polynomials between accepted steps of an implicit method."""
+
+    def __init__(self, run, problem, ts, times, states, active, others, stages):
+        self.run, self.problem, self.ts = run, problem, ts
+        self.times, self.states = times, states
+        self.active, self.others = active, others
+        self.stages = stages
+
+    def times_of_event(self, k):
+        t = times_of_event(self.run, k)
+        return event_times_on_stages(
+            self.problem, t, k, steps_of(self.run, t), self.times, self.states, self.stages,
+            self.active, self.others,
+        )  # fmt: skip
+
+    def rows(self, t, value):
+        steps = steps_of(self.run, t)
+        return moved(value, polynomials(t, steps, self.times, self.states, self.stages))
+
+
+# ---------------------------------------------------------------------------- odeint
+def time_first(function, t, y, *more):
+    """Call the right-hand side of `odeint` as that of `solve_ivp`."""
+    return function(y, t, *more)
+
+
+def rows_of_odeint(problem, value, t, y0, active, others, options):
+    """Return the states at the given times, in rows."""
+    return value.copy()
+
+
+def rows_by_lsoda(problem, t, y0, active, others, options):
+    """Return the states at the given times, in rows, by the steps of `solve_ivp`."""
+    if t[-1] == t[0]:
+        return np.ones((len(t), 1)) * y0
+    function, more = problem(active, others)
+    rtol, atol, longest = options
+    solution = sys.modules["scipy.integrate"].solve_ivp(
+        function,
+        (t[0], t[-1]),
+        y0,
+        method="LSODA",
+        dense_output=True,
+        args=more,
+        rtol=rtol,
+        atol=atol,
+        max_step=longest if longest > 0 else np.inf,
+    )
+    return np.transpose(solution.sol(t))
+
+
+def compared(y_bar, y, rows, problem):
+    """Return cotangents; warn if the steps of `solve_ivp` lead to other states than `odeint`."""
+    if not np.max(np.abs(rows - y)) <= 1e-3 * np.max(np.abs(y)):
+        warn(
+            problem,
+            "odeint and solve_ivp with its tolerances find different states; the derivative is "
+            "that of solve_ivp: set a larger mxstep where odeint stops, hmax where it misses short "
+            "pulses, or smaller tolerances",
+        )
+    return y_bar.copy()
