@@ -395,6 +395,50 @@ def event_of_time_with_dense_output(a, b):
     return t + sol.sol(t - 0.1)[0] + np.sum(sol.y)
 
 
+class Cooling:
+    def __init__(self, rate):
+        self.rate = rate
+
+    def rhs(self, t, y):
+        return -self.rate * y
+
+    def cold(self, t, y):
+        return y[0] - 0.5 * self.rate
+
+    cold.terminal = True
+
+    def run(self, y0):
+        return solve_ivp(self.rhs, (0.0, 9.0), [y0], events=self.cold, args=None, **OPTIONS)
+
+
+@program(0.7, 1.3)
+def event_of_an_object(a, b):
+    return Cooling(a).run(b).t[-1]
+
+
+@program(0.7, 1.3)
+def event_with_setattr(a, b):
+    def cold(t, y):
+        return y[0] - 0.5 * a
+
+    setattr(cold, "terminal", True)  # noqa: B010
+    sol = solve_ivp(
+        lambda t, y: -b * y, (0.0, 9.0), [1.0], events=cold, dense_output=True, **OPTIONS
+    )
+    return sol.t[-1] + sol.sol(sol.sol.t_max)[0]
+
+
+@program(0.7, 1.3)
+def event_of_a_partial_function(a, b):
+    def colder(level, t, y):
+        return y[0] - level
+
+    colder.terminal = True  # a partial function does not have it
+    event = functools.partial(colder, 0.3 * a)
+    sol = solve_ivp(lambda t, y: -b * y, (0.0, 2.0), [1.0], events=event, **OPTIONS)
+    return sol.t[-1] + sol.t_events[0][0]
+
+
 @program(0.7, 1.3)
 def bounces(a, b):
     def hit(t, y):

@@ -165,9 +165,8 @@ def _code_with(box: Code, parts: tuple[AbstractValue, ...]) -> AbstractValue:
         return Choice(test, left, right) if isinstance(test, Value) else Conflict(left, right)
     if isinstance(box, BoundValue):
         width = 1 + len(box.args)
-        return BoundValue(
-            parts[0], parts[1:width], dict(zip(box.kwargs, parts[width:], strict=True))
-        )
+        kwargs = dict(zip(box.kwargs, parts[width:], strict=True))
+        return replace(box, function=parts[0], args=parts[1:width], kwargs=kwargs)
     rest = iter(parts[len(box.defaults) :])
     kw = tuple(None if d is None else next(rest) for d in box.kw_defaults)
     new = replace(box, defaults=parts[: len(box.defaults)], kw_defaults=kw, held=tuple(rest))

@@ -180,6 +180,7 @@ class BoundValue:
     function: AbstractValue
     args: tuple[AbstractValue, ...] = ()
     kwargs: dict[str, AbstractValue] = field(default_factory=dict)
+    is_partial: bool = False  # it does not have the attributes of the function
 
 
 @dataclass(frozen=True, eq=False)

@@ -258,7 +258,7 @@ def reduce_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(functools.partial)
 def partial_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``functools.partial(function, ...)``."""
-    return BoundValue(args[0], args[1:], kwargs)
+    return BoundValue(args[0], args[1:], kwargs, is_partial=True)
 
 
 @means(functools.wraps)

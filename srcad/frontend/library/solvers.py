@@ -235,11 +235,24 @@ def _problem(name: str, given: dict[str, Any]) -> tuple[AbstractValue | None, Tu
     more = given.pop("args", TupleValue(()))
     if name == "nquad" and is_none(more):
         more = TupleValue(())
+    if name == "solve_ivp":
+        more = _unpacked(more)
     if isinstance(more, Constant) and isinstance(more.value, tuple):
         more = TupleValue(tuple(map(Constant, more.value)))
     if not isinstance(more, TupleValue):
         more = TupleValue((more,))
     return function, more
+
+
+def _unpacked(more: AbstractValue) -> AbstractValue:
+    """Return the further arguments of `solve_ivp`, which may be None or a list, as a tuple."""
+    if is_none(more):
+        return TupleValue(())
+    if isinstance(more, ListValue):
+        return TupleValue(more.items)
+    if isinstance(more, Constant) and isinstance(more.value, list):
+        return Constant(tuple(more.value))
+    return more
 
 
 def _is_differentiated(state: Machine, problem: TupleValue) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -338,9 +338,17 @@ def _build(box: AbstractValue, parts: list[Any]) -> Any:
             return getattr(parts[0], name)
         case BoundValue(args=args, kwargs=kwargs):
             function, *rest = parts
-            if isinstance(function, Request):  # a derivative of a function
-                assert Closure.derivative is not None
-                return Closure.derivative(function, *rest)
             named = dict(zip(kwargs, rest[len(args) :], strict=True))
-            return functools.partial(function, *rest[: len(args)], **named)
+            return _bound(function, rest[: len(args)], named, is_partial=box.is_partial)
     raise TypeError(type(box).__name__)
+
+
+def _bound(function: Any, args: list[Any], kwargs: dict[str, Any], *, is_partial: bool) -> Any:
+    """Return a partial function, or a bound method if its function has attributes to show."""
+    if isinstance(function, Request):  # a derivative of a function
+        assert Closure.derivative is not None
+        return Closure.derivative(function, *args, *kwargs.values())
+    has_attributes = bool(getattr(function, "__dict__", None))
+    if has_attributes and len(args) == 1 and not kwargs and not is_partial:
+        return MethodType(function, *args)
+    return functools.partial(function, *args, **kwargs)

@@ -18,6 +18,7 @@ from srcad.frontend.domain.values import (
     BoundValue,
     Constant,
     DictValue,
+    FunctionValue,
     Holder,
     ListValue,
     RecordValue,
@@ -30,7 +31,12 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers, sequences
 from srcad.frontend.operations.construction import replace
 from srcad.frontend.operations.copied_objects import copied_object, deeply_copied_object
-from srcad.frontend.operations.fields import delete_attribute, has_attributes, set_attribute
+from srcad.frontend.operations.fields import (
+    delete_attribute,
+    has_attributes,
+    set_attribute,
+    set_attribute_of_function,
+)
 from srcad.frontend.operations.lists import as_copy
 from srcad.frontend.operations.special_methods import special
 from srcad.frontend.prelude import builtins
@@ -47,6 +53,18 @@ _STATE = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what
 @means(setattr)
 def setattr_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``setattr(box, name, value)``."""
+    if isinstance(args[0], FunctionValue | BoundValue):
+        name = attribute_name(state, args[1])
+        if isinstance(args[0], FunctionValue) and set_attribute_of_function(
+            state, args[0], name, args[2]
+        ):
+            return Constant(None)
+        state.refuse(
+            errors.MutationError,
+            f"cannot set {name!r} of a function",
+            why="only numbers and texts are attributes of local functions.",
+            help=("hold it in a variable of its own, or in an object with '__call__'",),
+        )
     if not has_attributes(args[0]):
         _refuse_unknown(state, args[0])
         return None

@@ -313,7 +313,12 @@ class Solution:
         self.active, self.others = active, others
         self.table = table
 
+    t_min = property(lambda self: np.minimum(self.ts[0], self.ts[-1]))
+    t_max = property(lambda self: np.maximum(self.ts[0], self.ts[-1]))
+
     def __call__(self, t):
+        if np.ndim(t) > 1:
+            raise ValueError("`t` must be a float or a 1-D array.")
         flat = np.ravel(np.asarray(t, float))
         rows = self.rows(flat, values_at(self.run, flat, self.states))
         return rows[0] if np.ndim(t) == 0 else rows.T

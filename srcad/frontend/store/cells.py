@@ -173,7 +173,8 @@ def same_parts(a: AbstractValue, b: AbstractValue) -> bool:
             alike = a.node is b.node and own == (b.names, b.itself, repr(b.attributes))
             return alike and len(components(a)) == len(components(b))
         case BoundValue(), BoundValue():
-            return len(a.args) == len(b.args) and list(a.kwargs) == list(b.kwargs)
+            alike = len(a.args) == len(b.args) and a.is_partial == b.is_partial
+            return alike and list(a.kwargs) == list(b.kwargs)
         case MethodValue(), MethodValue():
             return a.name == b.name
         case _:

@@ -244,7 +244,7 @@ def with_first_arguments(
         k: value_of_object(state, a, below(path, ("attr", "keywords"), ("item", k)))
         for k, a in function.keywords.items()
     }
-    return BoundValue(inner, first, named)
+    return BoundValue(inner, first, named, is_partial=True)
 
 
 def value_of_object(state: Machine, value: Any, path: Path | None) -> AbstractValue:
