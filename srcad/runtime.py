@@ -93,6 +93,11 @@ def for_directions(x: Any, k: int) -> Any:
     return np.broadcast_to(x, (k, *np.shape(x))) if is_number else x
 
 
+def rows_of_directions(x: Any) -> Any:
+    """Return a sequence whose items have the axis of directions in front; that of an array is."""
+    return np.swapaxes(x, 0, 1) if isinstance(x, np.ndarray) else x
+
+
 def as_float(n: int) -> float:
     """Return a Python integer as a float, infinite where no float is as large."""
     try:

@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from srcad import runtime
 from srcad.analysis.activity_trees import Activity, either_active, part
 from srcad.analysis.dependence import Dependence, Pattern, carrying, pattern_of
 from srcad.analysis.kinds import may_be_complex
@@ -296,8 +297,10 @@ def _rows(scope: BatchedScope, seq: Arg, item: Value) -> Arg:
     if tree is False or (isinstance(seq, Display) and seq.kind == "range"):
         return scope.of(seq)
     type_ = argument_type(seq)
-    if isinstance(type_, Numeric | Opaque):  # a value of unknown type has the axis in front, too
+    if isinstance(type_, Numeric):
         return scope.call(np.swapaxes, scope.full(seq, True), Const(0), Const(1))
+    if isinstance(type_, Opaque):
+        return scope.call(runtime.rows_of_directions, scope.full(seq, True))
     whole = tuple(tree for _ in type_.items) if isinstance(type_, TupleOf) else tree
     return scope.full(seq, whole)
 

@@ -65,6 +65,7 @@ def test_each_helper_of_generated_code_is_handled_by_every_transform():
         runtime.deep_copy,
         runtime.copy_in_order_of,
         runtime.for_directions,
+        runtime.rows_of_directions,
         runtime.shuffled,
     }  # refused: they have no rule
 

@@ -204,7 +204,8 @@ class Euler(OdeSolver):
 
 
 @pytest.mark.parametrize(
-    ("method", "cause"), [("RK4", "no method of this name"), (Euler, "explicit ones of Runge and Kutta")]
+    ("method", "cause"),
+    [("RK4", "no method of this name"), (Euler, "explicit ones of Runge and Kutta")],
 )
 def test_unknown_method_is_refused(method, cause):
     def f(a):
