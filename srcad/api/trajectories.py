@@ -248,20 +248,27 @@ def stages_rule(y_bar, y, problem, run, times, y0, active, others):
 
     The stages of a step solve ``z[i] == y + h * sum(a[i, j] * f(t + c[j] * h, z[j]))``.
     """
+    states, inner = y
+    states_bar, inner_bar = y_bar
     bars = tuple(zero_like(leaf) for leaf in active)
     times_bar = np.zeros(np.shape(times))
     n = np.size(y0)
     carried = np.zeros(n)
-    last = np.array([[0.0], [0.0], [1.0]])
     for step in range(len(times) - 2, -1, -1):
-        t, h, z = times[step], times[step + 1] - times[step], y[step]
+        t, h = times[step], times[step + 1] - times[step]
+        z = np.concatenate((inner[step], states[step + 1 : step + 2]))
+        seed = np.zeros((3, n))
+        if inner_bar is not None:
+            seed[:2] += inner_bar[step]
+        seed[2] += carried
+        if states_bar is not None:
+            seed[2] += states_bar[step + 1]
         jacs = np.zeros((3, n, n))
         for i in range(len(z)):
             jacs[i] = jacobian_at(problem, t + RADAU_C[i] * h, z[i], active, others)
         weights = h * np.transpose(RADAU_A)
         blocks = weights[:, None, :, None] * np.transpose(jacs, (0, 2, 1))[:, :, None, :]
         equations = np.eye(3 * n) - np.reshape(blocks, (3 * n, 3 * n))
-        seed = y_bar[step] + last * carried
         z_bar = np.reshape(solve_scaled(equations, np.ravel(seed), problem), (3, n))
         k, k_bar = np.zeros((3, n)), weights @ z_bar
         for i in range(len(z)):
@@ -274,7 +281,7 @@ def stages_rule(y_bar, y, problem, run, times, y0, active, others):
         times_bar[step] -= h_bar
         times_bar[step + 1] += h_bar
         carried = np.sum(z_bar, 0)
-    return times_bar, carried, bars
+    return times_bar, carried if states_bar is None else carried + states_bar[0], bars
 
 
 @adjoint(moved, active=("polynomial",), memory="fresh", samples=())
@@ -298,29 +305,29 @@ def pull_back_event_on_stages(t_bar, t, problem, k, ends, corners, inner, active
 
 @adjoint(
     event_times_on_stages,
-    active=("times", "states", "stages", "active"),
+    active=("times", "states", "inner", "active"),
     memory="fresh",
     samples=(),
 )
 def event_times_on_stages_rule(
-    t_bar, t, problem, value, k, steps, times, states, stages, active, others
+    t_bar, t, problem, value, k, steps, times, states, inner, active, others
 ):
     """Apply the implicit function theorem to the event along the polynomials of Radau IIA."""
     bars = tuple(zero_like(leaf) for leaf in active)
     times_bar, states_bar = np.zeros(np.shape(times)), np.zeros(np.shape(states))
-    stages_bar = np.zeros(np.shape(stages))
+    inner_bar = np.zeros(np.shape(inner))
     for i in range(len(t)):
         step = steps[i]
-        ends_bar, corners_bar, inner_bar, more = pull_back_event_on_stages(
+        ends_bar, corners_bar, one_bar, more = pull_back_event_on_stages(
             t_bar[i], t[i], problem, k,
-            times[step : step + 2], states[step : step + 2], stages[step : step + 1],
+            times[step : step + 2], states[step : step + 2], inner[step : step + 1],
             active, others,
         )  # fmt: skip
         times_bar[step : step + 2] += ends_bar
         states_bar[step : step + 2] += corners_bar
-        stages_bar[step : step + 1] += inner_bar
+        inner_bar[step : step + 1] += one_bar
         bars = added(bars, more)
-    return times_bar, states_bar, stages_bar, bars
+    return times_bar, states_bar, inner_bar, bars
 
 
 # ---------------------------------------------------------------------------- odeint

@@ -26,6 +26,7 @@ from srcad.frontend.prelude import solvers, trajectories
 from srcad.ir.core import Value
 from srcad.types.numeric import INT, Numeric
 from srcad.types.sizes import Extent, constant_extent, fresh_extent
+from srcad.types.structures import TupleOf
 
 _FLOAT = np.dtype(float)
 
@@ -50,7 +51,7 @@ def solve_ivp(state: Machine, solver: Solver) -> AbstractValue:
     if is_implicit:
         _refuse_complex(state, y0)
         cls = trajectories.StageSolution
-        parts["stages"], parts["states"] = _stages(state, operands, _length(y0))
+        parts["states"], parts["inner"] = _stages(state, operands)
     else:
         parts["states"] = state.emit(
             trajectories.states_of,
@@ -299,13 +300,16 @@ def _refuse_complex(state: Machine, y0: Value) -> None:
 
 
 def _stages(
-    state: Machine, operands: tuple[AbstractValue, ...], size: Any
+    state: Machine, operands: tuple[AbstractValue, ...]
 ) -> tuple[AbstractValue, AbstractValue]:
-    """Return the states at the stages of all accepted steps, and those after each step."""
-    type_ = Numeric(_FLOAT, (fresh_extent("m"), fresh_extent("s"), size), "array")
-    stages = state.emit(trajectories.stages_of, *operands, type=type_, hint="stages")
-    states = apply(state, Constant(trajectories.with_start), (operands[3], stages), {})
-    return stages, states
+    """Return the states of all accepted steps, and those at the inner stages of each."""
+    count, size = _length(operands[2]), _length(operands[3])
+    states = Numeric(_FLOAT, (count, size), "array")
+    inner = Numeric(_FLOAT, (fresh_extent("m"), constant_extent(2), size), "array")
+    both = state.emit(
+        trajectories.stages_of, *operands, type=TupleOf((states, inner)), hint="stages"
+    )
+    return getitem(state, both, Constant(0)), getitem(state, both, Constant(1))
 
 
 @means(trajectories.moved)

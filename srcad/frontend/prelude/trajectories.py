@@ -17,13 +17,14 @@ from srcad.frontend.prelude.solvers import report_field, warn
 class Run:
     """A call of `solve_ivp`: its report, and the times and states of all accepted steps.
 
-    Implicit methods have the states at the stages of each step in the place of the states.
+    Implicit methods have the states at the inner stages of each step, too.
     """
 
-    def __init__(self, report, times, states):
+    def __init__(self, report, times, states, inner):
         self.report = report
         self.times = np.array(times)
         self.states = states if isinstance(states, np.ndarray) else np.array(states)
+        self.inner = np.array(inner)
 
 
 def run_ivp(solver, problem, active, others, method="RK45", **options):
@@ -32,9 +33,9 @@ def run_ivp(solver, problem, active, others, method="RK45", **options):
     function, more = problem(active, others)
     if more:
         options["args"] = more
-    times, states = [], []
+    times, states, inner = [], [], []
     integrate = sys.modules["scipy.integrate"]
-    are_stages = is_implicit(method)
+    has_stages = is_implicit(method)
 
     class Recorded(method):
         def __init__(self, *args, **kwargs):
@@ -49,10 +50,9 @@ def run_ivp(solver, problem, active, others, method="RK45", **options):
 
         def record(self):
             times.append(self.t)
-            if not are_stages:
-                states.append(self.y)
-            elif self.t_old is not None:
-                states.append(stages_of_step(self))
+            states.append(self.y)
+            if has_stages and self.t_old is not None:
+                inner.append(inner_stages(self))
 
     report = solver(function, method=Recorded, **options)
     if report.sol is not None and issubclass(method, integrate.BDF | integrate.LSODA):
@@ -65,7 +65,7 @@ def run_ivp(solver, problem, active, others, method="RK45", **options):
             "implicit method if the problem is stiff",
         )
     is_all = options.get("t_eval") is None and len(report.t) == len(times) and report.status != 1
-    return Run(report, times, report.y.T if is_all and not are_stages else states)
+    return Run(report, times, report.y.T if is_all else states, inner)
 
 
 def method_of(method: Any) -> Any:
@@ -245,21 +245,15 @@ RADAU_P = np.linalg.inv(RADAU_C[:, None] ** np.arange(1, 4)).T
 POWERS = np.arange(1, 4)
 
 
-def stages_of_step(solver):
-    """Return the states at the stages of Radau IIA in the last step of a solver, in rows."""
+def inner_stages(solver):
+    """Return the states at the first two stages of Radau IIA in the last step of a solver."""
     h = solver.t - solver.t_old
-    inner = solver.dense_output()(solver.t_old + RADAU_C[:2] * h)
-    return np.stack([*inner.T, solver.y])
+    return solver.dense_output()(solver.t_old + RADAU_C[:2] * h).T
 
 
 def stages_of(problem, run, times, y0, active, others):
-    """Return the states at the stages of all accepted steps: an array of (steps, stages, n)."""
-    return run.states
-
-
-def with_start(y0, stages):
-    """Return the states of all accepted steps, in rows."""
-    return np.concatenate((np.reshape(y0, (1, -1)), stages[:, 2]))
+    """Return the states of all accepted steps, in rows, and those at the inner stages of each."""
+    return run.states, run.inner
 
 
 def moved(value, polynomial):
@@ -267,16 +261,17 @@ def moved(value, polynomial):
     return value.copy("K")
 
 
-def polynomials(t, steps, times, states, stages):
+def polynomials(t, steps, times, states, inner):
     """Return values of the cubic polynomials through the stages of steps, in rows."""
     start, y = times[steps], states[steps]
+    stages = np.concatenate((inner[steps], states[steps + 1][:, None]), 1)
     h = times[steps + 1] - start
     x = (t - start) / np.where(h == 0, 1.0, h)
     weights = (x[:, None] ** POWERS) @ RADAU_P.T
-    return y + np.sum(weights[:, :, None] * (stages[steps] - y[:, None]), 1)
+    return y + np.sum(weights[:, :, None] * (stages - y[:, None]), 1)
 
 
-def event_times_on_stages(problem, t, k, steps, times, states, stages, active, others):
+def event_times_on_stages(problem, t, k, steps, times, states, inner, active, others):
     """Return the times when an event, the one of this number, is zero."""
     return t.copy()
 
@@ -346,22 +341,22 @@ class Solution:
 class StageSolution(Solution):
     """The polynomials between accepted steps of an implicit method."""
 
-    def __init__(self, run, problem, ts, times, states, active, others, stages):
+    def __init__(self, run, problem, ts, times, states, active, others, inner):
         self.run, self.problem, self.ts = run, problem, ts
         self.times, self.states = times, states
         self.active, self.others = active, others
-        self.stages = stages
+        self.inner = inner
 
     def times_of_event(self, k):
         t = times_of_event(self.run, k)
         return event_times_on_stages(
-            self.problem, t, k, steps_of(self.run, t), self.times, self.states, self.stages,
+            self.problem, t, k, steps_of(self.run, t), self.times, self.states, self.inner,
             self.active, self.others,
         )  # fmt: skip
 
     def rows(self, t, value):
         steps = steps_of(self.run, t)
-        return moved(value, polynomials(t, steps, self.times, self.states, self.stages))
+        return moved(value, polynomials(t, steps, self.times, self.states, self.inner))
 
 
 # ---------------------------------------------------------------------------- odeint
