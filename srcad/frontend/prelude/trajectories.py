@@ -24,7 +24,9 @@ class Run:
         self.report = report
         self.times = np.array(times)
         self.states = states if isinstance(states, np.ndarray) else np.array(states)
-        self.inner = np.array(inner)
+        self.inner = np.empty((len(inner), 2, self.states.shape[1]))
+        for k in range(len(inner)):  # each is held twice for a moment only
+            self.inner[k], inner[k] = inner[k], None
 
 
 def run_ivp(solver, problem, active, others, method="RK45", **options):
