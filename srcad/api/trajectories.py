@@ -17,10 +17,10 @@ from srcad.frontend.prelude.trajectories import (
     coefficients,
     compared,
     count_of,
+    ends_at,
     event_times,
     event_times_on_stages,
     groups_of,
-    last_event,
     moved,
     polynomials,
     row_sizes,
@@ -45,7 +45,7 @@ from srcad.rules.functions import zero_like
 nondifferentiable(coefficients, memory="fresh")
 nondifferentiable(count_of)
 nondifferentiable(groups_of)
-nondifferentiable(last_event)
+nondifferentiable(ends_at)
 nondifferentiable(row_sizes)
 nondifferentiable(rows_of_event)
 nondifferentiable(steps_of)

@@ -24,7 +24,7 @@ from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.reified_closures import reads_active
 from srcad.frontend.prelude import solvers, trajectories
 from srcad.ir.core import Value
-from srcad.types.numeric import INT, Numeric
+from srcad.types.numeric import BOOL, INT, Numeric
 from srcad.types.sizes import Extent, constant_extent, fresh_extent
 from srcad.types.structures import TupleOf
 
@@ -73,10 +73,9 @@ def solve_ivp(state: Machine, solver: Solver) -> AbstractValue:
     solution = RecordValue(cls, tuple(parts), tuple(parts.values()))
     found = [_event(state, solution, k) for k in range(len(events))]
     t_events, y_events = (ListValue(tuple(pair[side] for pair in found)) for side in range(2))
-    if events:
-        last = state.emit(trajectories.last_event, run, type=INT, hint="last")
-        ended = (last, times, parts["states"], t_events, y_events)
-        both = apply(state, Constant(trajectories.with_event), ended, {})
+    for k in range(len(events)):
+        is_last = state.emit(trajectories.ends_at, run, Constant(k), type=BOOL, hint="is_last")
+        both = apply(state, Constant(trajectories.with_event), (is_last, t, y, *found[k]), {})
         t, y = (getitem(state, both, Constant(side)) for side in range(2))
     whole = RecordValue(cls, (*parts, "ts"), (*parts.values(), t))
     if is_given:

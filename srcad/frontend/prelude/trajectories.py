@@ -207,21 +207,20 @@ def event_times(problem, t, k, rows, steps, times, states, active, others, a, c,
     return t.copy()
 
 
-def last_event(run):
-    """Return the number of the event that has ended a run, -1 for none."""
+def ends_at(run, k):
+    """Return True if an event, the one of this number, has ended a run."""
     if run.report.status != 1:
-        return -1
+        return False
     ends = [t[-1] if len(t) else None for t in run.report.t_events]
     last = max if run.times[-1] >= run.times[0] else min
-    return ends.index(last(end for end in ends if end is not None))
+    return ends.index(last(end for end in ends if end is not None)) == k
 
 
-def with_event(last, times, states, t_events, y_events):
-    """Return times and states, in the last place those of the event that has ended the run."""
-    for k in range(len(t_events)):
-        if last == k:
-            times = np.concatenate((times[:-1], t_events[k][-1:]))
-            states = np.concatenate((states[:-1], y_events[k][-1:]))
+def with_event(is_last, times, states, t_event, y_event):
+    """Return times and states, in the last place those of an event if it has ended the run."""
+    if is_last:
+        times = np.concatenate((times[:-1], t_event[-1:]))
+        states = np.concatenate((states[:-1], y_event[-1:]))
     return times, states
 
 
