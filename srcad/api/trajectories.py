@@ -310,16 +310,16 @@ def pull_back_event_on_stages(t_bar, t, problem, k, ends, corners, inner, active
     samples=(),
 )
 def event_times_on_stages_rule(
-    t_bar, t, problem, value, k, steps, times, states, inner, active, others
+    t_bar, y, problem, t, k, steps, times, states, inner, active, others
 ):
     """Apply the implicit function theorem to the event along the polynomials of Radau IIA."""
     bars = tuple(zero_like(leaf) for leaf in active)
     times_bar, states_bar = np.zeros(np.shape(times)), np.zeros(np.shape(states))
     inner_bar = np.zeros(np.shape(inner))
-    for i in range(len(t)):
+    for i in range(len(y)):
         step = steps[i]
         ends_bar, corners_bar, one_bar, more = pull_back_event_on_stages(
-            t_bar[i], t[i], problem, k,
+            t_bar[i], y[i], problem, k,
             times[step : step + 2], states[step : step + 2], inner[step : step + 1],
             active, others,
         )  # fmt: skip

@@ -204,8 +204,12 @@ def reify(state: Machine, box: AbstractValue) -> Value:
 def meaning_of(function: Any) -> Meaning | None:
     """Return the handler of calls of a function; None for the default."""
     for module in [name for name in _OF_MODULES if name in sys.modules]:
-        found = _OF_MODULES.pop(module)
-        MEANINGS.update({attrgetter(n)(sys.modules[module]): found[n] for n in found})
+        for name, meaning in _OF_MODULES.pop(module).items():
+            try:
+                target = attrgetter(name)(sys.modules[module])
+            except AttributeError:  # a version of the module without this function
+                continue
+            MEANINGS[target] = meaning
     return MEANINGS.get(function) if is_hashable(function) else None
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import srcad
+from srcad.frontend.machine.dispatch import means_in
 from srcad.testing import check_grads
 from tests.marks import some
 
@@ -172,3 +173,10 @@ def test_asarray_chkfinite_fails_where_its_result_is_not_used(number):
         srcad.grad(f)(np.array([1.0, number]))
     with pytest.raises(ValueError, match="must not contain infs or NaNs"):
         srcad.jvp(f, (np.array([1.0, number]),), (np.ones(2),))
+
+
+# ------------------------------------------------------------------------ versions of modules
+def test_function_that_this_version_of_a_module_lacks_has_no_meaning():
+    means_in("math", "of_a_later_version")(lambda state, args, kwargs: None)
+
+    assert srcad.grad(lambda x: np.sin(x) * x)(0.0) == 0.0
