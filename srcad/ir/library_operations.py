@@ -177,9 +177,12 @@ _rows(Operation(result=types_of.unbroadcast, asks_of=1, flows=(0,)), runtime.unb
 _rows(Operation(result=types_of.unbroadcast, flows=(0,)), runtime.checked_rows)
 _rows(Operation(memory=Fresh(), asks_of=0, asks_for="likeness", flows=()), runtime.zero_cotangent)
 _rows(Operation(memory=Fresh(), flows=(0,)), runtime.converted_like)
-_rows(Operation(asks_of=1, asks_for="likeness", flows=(0,)), runtime.or_zeros)
+_rows(
+    Operation(result=types_of.list_of_cotangents, asks_of=1, asks_for="likeness", flows=(0,)),
+    runtime.or_zeros,
+)
 _rows(Operation(owed=None, flows=(0,)), runtime.for_directions, runtime.rows_of_directions)
-_rows(Operation(flows=EVERY), runtime.add_cotangents)
+_rows(Operation(result=types_of.list_of_cotangents, flows=EVERY), runtime.add_cotangents)
 _rows(Operation(result=types_of.python_float), runtime.sign, runtime.as_float)
 _rows(
     Operation(

@@ -166,6 +166,14 @@ def unbroadcast(args: Args) -> Type | None:
     return wide.of_shape(narrow.shape, "array" if narrow.shape else "any")
 
 
+def list_of_cotangents(args: Args) -> Type | None:
+    """Type of a cotangent of lists, from two lists that may be None when the code runs."""
+    first, second = map(argument_type, args[:2])
+    if not isinstance(first, ListOf) or not isinstance(second, ListOf):
+        return None
+    return first if first == second else ListOf(join(first.item, second.item))
+
+
 def python_float(args: Args) -> Type | None:
     """Type of a helper that returns a Python number."""
     return Numeric(np.dtype(float), (), "python")

@@ -41,12 +41,12 @@ from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.safe_division import safe_division
 from srcad.startup.records import replace
 from srcad.transforms.batched_calls import batch_call
-from srcad.transforms.batched_values import BatchedScope, Shared
+from srcad.transforms.batched_values import BatchedScope, Shared, refuse_hidden_list
 from srcad.transforms.routines import derived_routine
 from srcad.transforms.sweep import Inline, is_for_complex
 from srcad.types.numeric import INT, Numeric
 from srcad.types.sizes import fresh_extent
-from srcad.types.structures import ListOf, Opaque, TupleOf
+from srcad.types.structures import Opaque, TupleOf
 
 
 def batched(
@@ -184,7 +184,7 @@ def _batch_if(scope: BatchedScope, op: If) -> None:
     for output, tree, *arms in zip(
         op.outputs, trees, op.then.results, op.orelse.results, strict=True
     ):
-        _refuse_hidden_list(op, output, tree, arms)
+        refuse_hidden_list(op.where, output.type, tree, arms)
     blocks = []
     for block in (op.then, op.orelse):
         arm = scope.inner()
@@ -210,26 +210,6 @@ def _refuse_choice(scope: BatchedScope, op: Op, test: Atom | None) -> None:
             "cannot take several directions at once where a condition depends on the direction",
             where=op.where,
             why="a derivative is linear: one direction goes the same way as the other.",
-            help="use srcad.pullback or srcad.jvp, one direction at a time",
-        )
-
-
-def _refuse_hidden_list(op: Op, output: Value, tree: Activity, given: Sequence[Atom]) -> None:
-    """Refuse a list as one of several values of an unknown type.
-
-    A list has the axis in its items, and a value of unknown type in front, as an array has.
-
-    Raises
-    ------
-    UnsupportedSyntaxError
-        A list that depends on the direction becomes a value of unknown type.
-    """
-    unknown = tree is not False and isinstance(output.type, Opaque)
-    if unknown and any(isinstance(atom_type(atom), ListOf) for atom in given):
-        raise UnsupportedSyntaxError(
-            "cannot take several directions at once of a value that is a list or an array",
-            where=op.where,
-            why="only the call knows which of the two it is.",
             help="use srcad.pullback or srcad.jvp, one direction at a time",
         )
 
@@ -267,7 +247,7 @@ def _batch_loop(scope: BatchedScope, op: Loop) -> None:
     for param, tree, *given in zip(
         op.carried, carried, op.inits, op.body.results[1 : 1 + width], strict=True
     ):
-        _refuse_hidden_list(op, param, tree, given)
+        refuse_hidden_list(op.where, param.type, tree, given)
     triples = zip(op.inits, carried, op.carried, strict=True)
     inits = [scope.full_atom(a, tree, param.type) for a, tree, param in triples]
     test = _batched_test(scope, op, carried) if isinstance(op, While) else None

@@ -23,7 +23,7 @@ from srcad.ir.inference.builder import atom_type, result_type
 from srcad.ir.operations import every
 from srcad.ir.traits import is_known_part, is_same, sets_places, sums_at_places
 from srcad.rules.einsum import LETTERS, explicit
-from srcad.transforms.batched_values import ALL, BatchedScope, rank
+from srcad.transforms.batched_values import ALL, BatchedScope, rank, refuse_hidden_list
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf
 
@@ -175,6 +175,7 @@ def _likeness(scope: BatchedScope, op: Call) -> Atom | None:
 def _or_zeros(scope: BatchedScope, op: Call) -> Atom | None:
     """``or_zeros(x_bar, x)``: the zeros need the axis."""
     x_bar, x = op.args
+    refuse_hidden_list(op.where, op.result.type, scope.tree(op.result), op.args)
     return scope.builder.call(
         op.target, scope.of(x_bar), scope.full(x, True), type=scope.wide(op.result.type)
     )
@@ -184,6 +185,7 @@ def _or_zeros(scope: BatchedScope, op: Call) -> Atom | None:
 def _plus(scope: BatchedScope, op: Call) -> Atom | None:
     """``plus(a, b)`` of cotangents of one value."""
     tree = scope.tree(op.result)
+    refuse_hidden_list(op.where, op.result.type, tree, op.args)
     args = [scope.full(a, tree) for a in op.args]
     return scope.builder.call(op.target, *args, type=scope.wide(op.result.type, tree))
 

@@ -13,8 +13,9 @@ from srcad import runtime
 from srcad.analysis.activity import Facts
 from srcad.analysis.activity_trees import Activity, part
 from srcad.analysis.dependence import Dependence
+from srcad.errors import UnsupportedSyntaxError
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, Value
+from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, Location, Value
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.traits import is_zeros_like
 from srcad.startup.records import dataclass, field
@@ -247,6 +248,28 @@ def _has_all(type_: Type, have: Activity, wanted: Activity) -> bool:
         case Opaque():
             return have is not False
     return False
+
+
+def refuse_hidden_list(
+    where: Location | None, type_: Type, tree: Activity, given: Sequence[Arg]
+) -> None:
+    """Refuse a list as one of several values of an unknown type.
+
+    A list has the axis in its items, and a value of unknown type in front, as an array has.
+
+    Raises
+    ------
+    UnsupportedSyntaxError
+        A list that depends on the direction becomes a value of unknown type.
+    """
+    unknown = tree is not False and isinstance(type_, Opaque)
+    if unknown and any(isinstance(argument_type(arg), ListOf) for arg in given):
+        raise UnsupportedSyntaxError(
+            "cannot take several directions at once of a value that is a list or an array",
+            where=where,
+            why="only the call knows which of the two it is.",
+            help="use srcad.pullback or srcad.jvp, one direction at a time",
+        )
 
 
 def _has_dtype(type_: Type | None) -> TypeGuard[Numeric]:
