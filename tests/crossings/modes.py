@@ -184,7 +184,9 @@ def hessian(given):
 
 @mode("curvature")
 def hessian_by_tuple(given):
-    return srcad.hessian(given.f, wrt=given.wrt)(*given.args)
+    """A Hessian has the rows outside, a Jacobian the arguments that are differentiated."""
+    rows = srcad.hessian(given.f, wrt=given.wrt)(*given.args)
+    return tuple(zip(*rows, strict=True))
 
 
 @mode("curvature", single=True)
