@@ -187,10 +187,12 @@ def _with_second_derivatives_of_parts(function: Function, problem: Problem) -> F
     y, *found = function.block.results
     wrt, columns = list(problem.wrt), [problem.distinct[k] for k in problem.order]
     builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
+    single = problem.request.single
+    in_rows = len(wrt) > 1 or (not single and len(columns) == 1)  # see `hessian.with_second`
 
     def block(row: WrtEntry, column: WrtEntry) -> Atom:
         whole = found[wrt.index(row.parameter)]
-        if len(wrt) > 1:
+        if in_rows:
             whole = part_of(builder.ops, whole, wrt.index(column.parameter)) or Const(None)
         rows = type_at(function.params[row.parameter].type, row.keys)
         return _rows_at(builder, function, _at(builder, function, whole, row), column, rows)
@@ -198,7 +200,7 @@ def _with_second_derivatives_of_parts(function: Function, problem: Problem) -> F
     parts: list[Atom] = []
     for row in problem.distinct:
         blocks = [block(row, column) for column in columns]
-        parts.append(blocks[0] if len(blocks) == 1 else builder.build_tuple(*blocks))
+        parts.append(blocks[0] if single else builder.build_tuple(*blocks))
     results = Block((), tuple(builder.ops), (y, *parts))
     return Function(function.name, function.params, results, function.where)
 

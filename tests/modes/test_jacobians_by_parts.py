@@ -154,6 +154,28 @@ def test_hessian_by_a_part_that_is_a_structure_has_its_structure_twice():
     np.testing.assert_allclose(found["k"]["m"], np.ravel(SECOND[1][0]), atol=1e-4)
 
 
+def by_items(*args):
+    return cubic(*args)
+
+
+@pytest.mark.parametrize(
+    ("f", "wrt", "place"),
+    [(cubic, ("p['m']",), 0), (by_items, (1,), 2), (lambda p, *rest: cubic(p, *rest), (1,), 2)],
+)
+def test_hessian_by_tuple_of_one_part_has_one_block(f, wrt, place):
+    ((found,),) = srcad.hessian(f, wrt)(P, X)
+
+    np.testing.assert_allclose(found, SECOND[place][place], atol=1e-4)
+
+
+def test_hessian_by_tuple_of_one_item_that_is_a_structure_has_its_structure_twice():
+    ((found,),) = srcad.hessian(by_items, (0,))(P, X)
+
+    assert found.keys() == found["m"].keys() == P.keys()
+    np.testing.assert_allclose(found["m"]["m"], SECOND[0][0], atol=1e-4)
+    np.testing.assert_allclose(found["k"]["m"], np.ravel(SECOND[1][0]), atol=1e-4)
+
+
 def test_hessian_by_a_part_with_auxiliary_output():
     found, aux = srcad.hessian(lambda p, x: (cubic(p, x), 7), "p['m']", has_aux=True)(P, X)
 
