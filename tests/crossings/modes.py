@@ -171,8 +171,8 @@ def jacobian_with_aux(given):
 @mode("blocks", scalar=False, single=True)
 def sparse_jacobian(given):
     """SciPy's arrays have two axes: function and argument are flattened here."""
-    x = np.shape(given.args[given.wrt[0]])
     found = srcad.jacobian(given.f, wrt=given.wrt[0], sparse=True)(*given.args)
+    x = np.shape(given.args[given.wrt[0]])
     return found.toarray().reshape(np.shape(given.u) + x)
 
 
@@ -191,8 +191,8 @@ def hessian_by_tuple(given):
 
 @mode("curvature", single=True)
 def sparse_hessian(given):
-    x = np.shape(given.args[given.wrt[0]])
     found = srcad.hessian(given.f, wrt=given.wrt[0], sparse=True)(*given.args)
+    x = np.shape(given.args[given.wrt[0]])
     return found.toarray().reshape(x + x)
 
 
