@@ -24,15 +24,14 @@ from srcad.frontend.machine.dispatch import evaluate, evaluates, execute
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import calls_something
 from srcad.frontend.operations.expressions import function_box, refuse_set
+from srcad.frontend.operations.lists import FILLED
 from srcad.rules import registry
-
-RESULT = "%items"
 
 
 @evaluates(ast.ListComp)
 def comprehension(state: Machine, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
     """``[element for target in iterable if test]``; a generator that is consumed reads the same."""
-    result = f"{RESULT} {id(node)}"
+    result = f"{FILLED} {id(node)}"
     call = ast.Call(
         ast.Attribute(ast.Name(result, ast.Load()), "append", ast.Load()), [node.elt], []
     )
@@ -42,7 +41,7 @@ def comprehension(state: Machine, node: ast.ListComp | ast.GeneratorExp) -> Abst
 @evaluates(ast.DictComp)
 def dict_comprehension(state: Machine, node: ast.DictComp) -> AbstractValue:
     """``{key: value for ...}`` over things that are known one by one."""
-    result = f"{RESULT} {id(node)}"
+    result = f"{FILLED} {id(node)}"
     key: ast.expr = node.key
     body: list[ast.stmt] = []
     if _may_disagree(node):

@@ -41,6 +41,8 @@ from srcad.ir.core import Value
 from srcad.types.numeric import INT
 from srcad.types.structures import ListOf, PlacesOf
 
+FILLED = "%items"  # with this begin the names of lists that comprehensions fill
+
 
 def is_made_lazily(box: AbstractValue) -> bool:
     """Return True if the items of an iterable are made one by one, each when it is asked for."""
@@ -68,14 +70,20 @@ def as_value(state: Machine, box: AbstractValue, *, resizes: bool = True) -> Val
 
 
 def append(state: Machine, box: AbstractValue, value: AbstractValue) -> None:
+    resizes = not _is_unfinished(state, box)
     if isinstance(box, ListValue):
-        write(state, box, ListValue((*box.items, value)))
+        write(state, box, ListValue((*box.items, value)), resizes=resizes)
         return
     assert isinstance(box, Value)
     last = state.emit(len, box) if is_mutable(value) else None
     new = state.append(box, placed(state, value), hint=box.hint)
     note_container_of(state, value, new, last)
-    write(state, box, new)
+    write(state, box, new, resizes=resizes)
+
+
+def _is_unfinished(state: Machine, box: AbstractValue) -> bool:
+    """Return True for a list that a comprehension fills: no loop runs over it before its end."""
+    return any(other is box for name, other in state.frame.env.items() if name.startswith(FILLED))
 
 
 def extend(state: Machine, box: AbstractValue, more: AbstractValue) -> None:
