@@ -117,7 +117,7 @@ def split_rows(bar, m, y, rowvar):
 
 
 @adjoint(
-    np.cov, active=("m", "y", "aweights"), result=Result(squeezed=True),
+    np.cov, active=("m", "y", "aweights"), result=Result(squeezed=True), entries="paired",
     samples=lambda f, v, m, near, array: [
         f(m), f(v), f(m, array(2, 4)), f(v, array(4)), f(m, rowvar=False), f(m, array(3, 2), False),
         f(m, bias=True), f(m, ddof=0), f(m, ddof=2), f(m, fweights=np.array([1, 2, 1, 3])),
@@ -171,7 +171,7 @@ def weights_of(fweights, aweights):
 
 
 @adjoint(
-    np.corrcoef, active=("x", "y"), result=Result(squeezed=True),
+    np.corrcoef, active=("x", "y"), result=Result(squeezed=True), entries="paired",
     samples=lambda f, v, m, array: [
         f(m), f(m, array(2, 4)), f(v, array(4)), f(m, rowvar=False), f(m, array(3, 2), False)],
 )  # fmt: skip

@@ -26,7 +26,7 @@ Samples = tuple[float, ...] | Callable[..., Any] | None
 # entry, only from shapes.
 Entries = Literal[
     "", "each", "moved", "reduced", "running", "contracted", "crossed", "evaluated", "stacked",
-    "made",
+    "lines", "paired", "made",
 ]  # fmt: skip
 # The operation as which algebra and masks know it; a total is the sum of entries, or their mean, a
 # cast converts an operand to another dtype, a copy is the same in other memory, and zeros are all
@@ -306,8 +306,9 @@ class Rule:
         Where an entry of the result comes from: the entries at its place (``each``), one entry
         (``moved``), all along axes (``reduced``), all up to its place along one (``running``), a
         sum of products (``contracted``) or differences of them (``crossed``), one entry of the
-        parameter `x` and all of others (``evaluated``), one matrix of a stack (``stacked``), or
-        shapes alone (``made``); empty if it is not known.
+        parameter `x` and all of others (``evaluated``), one matrix of a stack (``stacked``), all
+        along the parameter `axis` (``lines``), two rows of a matrix (``paired``; columns without
+        `rowvar`), or shapes alone (``made``); empty if it is not known.
     adds_zeros : bool
         True if a function that moves entries puts zeros beside them, as `np.tril` does.
     law : str

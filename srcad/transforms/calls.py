@@ -38,6 +38,7 @@ from srcad.transforms.magnitudes import without_magnitudes
 from srcad.transforms.masks import cut, guarded_operands, record_mask
 from srcad.transforms.missing import (
     entries_stay_zero,
+    lines_taking_part,
     matrices_stay_zero,
     reduced_with_ones,
     rows_taking_part,
@@ -380,6 +381,8 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
     operands, result = reduced_with_ones(scope, op, rule, y_bar, operands)
     if result is op.result:
         operands, result = solved_with_identities(scope, op, rule, y_bar, operands)
+    if result is op.result:
+        operands, result = lines_taking_part(scope, op, rule, y_bar, operands)
     leading = leading_of(scope, op, rule, y_bar, result)
     for place, arg, entry in chosen_entries(scope, op, rule, operands, leading, {}):
         if scope.sweep.facts.of(arg) is not False:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -229,6 +230,45 @@ def reduced_with_ones(
     return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
 
 
+def lines_taking_part(
+    scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, operands: dict[int | str, Arg]
+) -> tuple[dict[int | str, Arg], Arg]:
+    """Return the operand and the result, other numbers in lines that meet zero cotangents only.
+
+    A line is all along an axis, as for ``softmax``, or one variable, as for ``cov``.  The numbers
+    are not all alike: a line of equal ones has no correlation and no standard score.
+    """
+    x = operands.get(0)
+    is_array = isinstance(x, Value) and (_rank(x) or 0) > 0
+    if rule.entries not in ("lines", "paired") or not is_array or not isinstance(y_bar, Value):
+        return operands, op.result
+    if not arrives(scope.sweep, op.result, towards_selection):
+        return operands, op.result
+    assert isinstance(x, Value)
+    test = scope.call(operator.ne, y_bar, Const(0.0))
+    if rule.entries == "lines":
+        axis = _option(op, rule, "axis") or _default(rule, "axis")
+        test = wide = scope.call(np.any, test, axis=axis, keepdims=Const(True))
+    else:
+        second, rowvar = _option(op, rule, "y"), _option(op, rule, "rowvar") or Const(True)
+        is_alone = second in (None, Const(None))
+        if _rank(x) != 2 or not isinstance(rowvar, Const) or not (is_alone or _rank(second) == 1):
+            return operands, op.result
+        square = scope.call(np.atleast_2d, test)  # the covariance of one variable is a number
+        sides = [scope.call(np.any, square, axis=Const(k)) for k in (0, 1)]
+        wide = scope.call(np.logical_or, *sides)
+        if not is_alone:
+            assert isinstance(second, Value)
+            ends = (Const(None), Const(-1), Const(None)), (Const(-1), Const(None), Const(None))
+            wide, last = (scope.call(operator.getitem, wide, Display("slice", e)) for e in ends)
+            place = next(k for k, arg in arguments(op).items() if arg is second)
+            second = scope.call(np.where, last, operands[place], _sines(scope, second))
+            operands = {**operands, place: second}
+        wide = scope.call(np.expand_dims, wide, Const(1)) if rowvar.value else wide
+    x = scope.call(np.where, wide, x, _sines(scope, x))
+    return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
+
+
 def solved_with_identities(
     scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, operands: dict[int | str, Arg]
 ) -> tuple[dict[int | str, Arg], Arg]:
@@ -330,13 +370,7 @@ def _axes_away(call: Call, rule: Rule, value: Value) -> tuple[Arg | None, bool]:
     names = (*rule.parameters, *rule.keywords)
     if rule.kind != "adjoint" or "axis" not in names:
         return None, False
-    given = arguments(call)
-
-    def option(name: str) -> Arg | None:
-        place = rule.parameters.index(name) if name in rule.parameters else name
-        return given.get(place, given.get(name))
-
-    axis, keeps = option("axis"), option("keepdims") or Const(False)
+    axis, keeps = _option(call, rule, "axis"), _option(call, rule, "keepdims") or Const(False)
     items = axis.items if isinstance(axis, Display) else (axis,)
     if not all(isinstance(item, Const) and type(item.value) is int for item in items):
         return None, False
@@ -349,6 +383,19 @@ def _axes_away(call: Call, rule: Rule, value: Value) -> tuple[Arg | None, bool]:
     if before is None or after is None:
         return (axis if rule.entries == "reduced" else None), False
     return (axis if before - after == len(items) else None), False
+
+
+def _option(call: Call, rule: Rule, name: str) -> Arg | None:
+    """Return the argument for a parameter of a rule, by position or keyword."""
+    given = arguments(call)
+    place = rule.parameters.index(name) if name in rule.parameters else name
+    return given.get(place, given.get(name))
+
+
+def _default(rule: Rule, name: str) -> Const:
+    """Return the default value of a parameter, as the rule has it."""
+    assert rule.function is not None
+    return Const(signature(rule.function).parameters[name].default)
 
 
 def _axis_along(call: Call, rule: Rule, value: Value) -> Const | None:

@@ -310,7 +310,7 @@ def _zscore_samples(f, v, m):
     return [f(v), f(m), f(m, 1), f(m, None), f(m, 0, 1), f(m, axis=-1, ddof=1)]
 
 
-@adjoint(stats.zscore, active=("a",), samples=_zscore_samples)
+@adjoint(stats.zscore, active=("a",), entries="lines", samples=_zscore_samples)
 def zscore(y_bar, y, a, axis=0, ddof=0):
     if may_be_complex(a):
         return REAL_ONLY

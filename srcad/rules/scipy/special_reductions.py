@@ -69,7 +69,7 @@ def largest(dtype):
 
 
 @adjoint(
-    special.softmax,
+    special.softmax, entries="lines",
     samples=lambda f, v, m, t: [
         f(v), f(t), f(t, 0), f(t, -1), f(t, axis=(0, 2)), f(m, axis=(1,)), f(v[:1])],
     kinks=lambda f: [(f([-np.inf, 0]), [0, 0])],
@@ -87,7 +87,7 @@ def softmax(y_bar, y, x, axis=None):
 
 
 @adjoint(
-    special.log_softmax,
+    special.log_softmax, entries="lines",
     samples=lambda f, v, m, t: [
         f(v), f(t), f(t, 0), f(t, -1), f(t, axis=(0, 2)), f(m, axis=(1,)), f(v[:1])],
 )  # fmt: skip
