@@ -1,9 +1,10 @@
-"""Write the pictures of the README: ``python docs/pictures.py``, in the root of the repository.
+"""Write the pictures of README and docs: ``python docs/pictures.py``, in the repository's root.
 
 ``docs/gradient.svg`` shows a function and the gradient that srcad generates, taken from the first
 program of the README and its output, which the tests run.  ``docs/speed.svg`` shows geometric means
-over the rows of the table of problems of ``docs/benchmarks.md``.  A test compares the files with
-these functions, so a new table asks for new pictures.
+over the rows of the table of problems of ``docs/benchmarks.md``.  ``docs/fitted.svg`` shows the
+data and the output of the first program of ``docs/differential_equations.md``.  A test compares the
+files with these functions, so a new table asks for new pictures.
 """
 
 from __future__ import annotations
@@ -167,10 +168,58 @@ def picture_of_speed(page: str) -> str:
     return "\n".join(parts)
 
 
+def numbers(text: str) -> list[float]:
+    """Return the numbers in a list or array in brackets."""
+    return [float(word) for word in re.findall(r"-?\d+\.?\d*", text)]
+
+
+def picture_of_fit(page: str) -> str:
+    """Return an SVG with data, the fitted logistic curve and its confidence band."""
+    program, output = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)[0]
+    measured = numbers(re.findall(r"measured = np.array\(\[(.*?)\]\)", program)[0])
+    rate, capacity = numbers(output.splitlines()[0])[:2]
+    band = numbers(output.splitlines()[1])
+    start, last = measured[0], len(measured) - 1
+
+    def population(t: float) -> float:
+        return capacity / (1.0 + (capacity / start - 1.0) * math.exp(-rate * t))
+
+    def place(t: float, n: float) -> str:
+        return f"{60 + 90 * t:.1f},{250 - 100 * n:.1f}"
+
+    def width(t: float) -> float:
+        k = min(int(t), last - 1)
+        return band[k] + (t - k) * (band[k + 1] - band[k])
+
+    grid = [k / 10 for k in range(10 * last + 1)]
+    curve = [place(t, population(t)) for t in grid]
+    above = [place(t, population(t) + width(t)) for t in grid]
+    below = [place(t, population(t) - width(t)) for t in grid]
+    parts = [
+        '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="300" viewBox="0 0 640 300" '
+        f'role="img" font-family="{SANS}" font-size="12" fill="#475569">',
+        "<title>Measured numbers, the fitted trajectory and its confidence band</title>",
+        '<rect width="100%" height="100%" rx="6" fill="#f8fafc"/>',
+        '<path d="M60 30V250H610" fill="none" stroke="#cbd5e1"/>',
+        *(f'<text x="{60 + 90 * t}" y="268" text-anchor="middle">{t}</text>'
+          for t in range(last + 1)),
+        *(f'<text x="50" y="{254 - 100 * n}" text-anchor="end">{n}</text>' for n in range(3)),
+        '<text x="335" y="288" text-anchor="middle">t</text>',
+        f'<polygon points="{" ".join(above + below[::-1])}" fill="#1d4ed8" fill-opacity="0.2"/>',
+        f'<polyline points="{" ".join(curve)}" fill="none" stroke="#1d4ed8" stroke-width="1.5"/>',
+    ]  # fmt: skip
+    for t, n in enumerate(measured):
+        x, y = place(t, n).split(",")
+        parts.append(f'<circle cx="{x}" cy="{y}" r="3.5" fill="#0f172a"/>')
+    return "\n".join([*parts, "</svg>\n"])
+
+
 def main() -> None:
-    """Write both pictures."""
+    """Write the pictures."""
     readme = (DOCS.parent / "README.md").read_text()
     (DOCS / "gradient.svg").write_text(picture_of_gradient(readme))
+    page = (DOCS / "differential_equations.md").read_text()
+    (DOCS / "fitted.svg").write_text(picture_of_fit(page))
     (DOCS / "speed.svg").write_text(picture_of_speed((DOCS / "benchmarks.md").read_text()))
 
 

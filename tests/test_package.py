@@ -53,6 +53,9 @@ def test_pictures_are_those_of_the_program_and_of_the_table():
     assert (docs / "speed.svg").read_text() == pictures.picture_of_speed(
         (docs / "benchmarks.md").read_text()
     )
+    assert (docs / "fitted.svg").read_text() == pictures.picture_of_fit(
+        (docs / "differential_equations.md").read_text()
+    )
 
 
 def test_means_of_speed_are_over_rows_with_all_systems():
