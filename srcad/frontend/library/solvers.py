@@ -233,9 +233,7 @@ def _problem(name: str, given: dict[str, Any]) -> tuple[AbstractValue | None, Tu
     elif not is_none(named):
         function = None
     more = given.pop("args", TupleValue(()))
-    if name == "nquad" and is_none(more):
-        more = TupleValue(())
-    if name == "solve_ivp":
+    if name in _UNPACKING:
         more = _unpacked(more)
     if isinstance(more, Constant) and isinstance(more.value, tuple):
         more = TupleValue(tuple(map(Constant, more.value)))
@@ -244,8 +242,14 @@ def _problem(name: str, given: dict[str, Any]) -> tuple[AbstractValue | None, Tu
     return function, more
 
 
+# Solvers that unpack any sequence of further arguments.  To the others, a list is one argument.
+_UNPACKING = frozenset(
+    {"dblquad", "fixed_point", "least_squares", "newton", "nquad", "solve_ivp", "tplquad"}
+)
+
+
 def _unpacked(more: AbstractValue) -> AbstractValue:
-    """Return the further arguments of `solve_ivp`, which may be None or a list, as a tuple."""
+    """Return further arguments, which may be None or a list, as a tuple."""
     if is_none(more):
         return TupleValue(())
     if isinstance(more, ListValue):
@@ -338,7 +342,12 @@ def bracketed(state: Machine, solver: Solver) -> AbstractValue:
         return solver.solution(state, solvers.root_of, _number(state, solver.report))
     root, report = (getitem(state, solver.report, Constant(k)) for k in range(2))
     x = solver.solution(state, solvers.root_of, _number(state, root))
-    return TupleValue((x, report))
+    return TupleValue((x, _report(report, x)))
+
+
+def _report(report: AbstractValue, root: Value) -> RecordValue:
+    """Return the report of a solver of one equation, which holds the root, too."""
+    return RecordValue(solvers.Result, ("report", "root"), (report, root))
 
 
 @solves("root_scalar")
@@ -365,8 +374,10 @@ def newton(state: Machine, solver: Solver) -> AbstractValue:
         x = solver.solution(state, solvers.roots_of, array)
     if not full:
         return x
-    rest = [getitem(state, solver.report, Constant(k)) for k in range(1, 2 if is_one else 3)]
-    return TupleValue((x, *rest))
+    report, *rest = (
+        getitem(state, solver.report, Constant(k)) for k in range(1, 2 if is_one else 3)
+    )
+    return TupleValue((x, _report(report, x) if is_one else report, *rest))
 
 
 @solves("fixed_point")
@@ -389,7 +400,14 @@ def fsolve(state: Machine, solver: Solver) -> AbstractValue:
     x = solver.solution(state, solvers.root_of, array)
     if not full:
         return x
-    return TupleValue((x, *(getitem(state, solver.report, Constant(k)) for k in range(1, 4))))
+    info, *rest = (getitem(state, solver.report, Constant(k)) for k in range(1, 4))
+    residuals = getitem(state, info, Constant("fvec"))
+    return TupleValue((x, _info(info, residuals), *rest))
+
+
+def _info(info: AbstractValue, residuals: AbstractValue) -> RecordValue:
+    """Return the dict of further results of a solver."""
+    return RecordValue(solvers.Info, ("report", "fvec"), (info, residuals))
 
 
 @solves("root")
@@ -650,11 +668,7 @@ def curve_fit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
         return None
     residuals = BoundValue(Constant(solvers.fit_residuals), (f, *data))
     solver = Solver("curve_fit", f, TupleValue(()), given)
-    if solver.option(state, "full_output"):
-        _refuse_option(
-            state, solver, "full_output", "its further results have no derivative.",
-            "leave it out",
-        )  # fmt: skip
+    full = bool(solver.option(state, "full_output"))
     solver.run(state, solvers.run_solver)
     popt, pcov = (getitem(state, solver.report, Constant(k)) for k in range(2))
     shape = (_number_of_parameters(state, solver, f),)
@@ -674,7 +688,12 @@ def curve_fit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
         at=(x,),
         function=residuals,
     )
-    return TupleValue((x, covariance))
+    if not full:
+        return TupleValue((x, covariance))
+    info, *rest = (getitem(state, solver.report, Constant(k)) for k in range(2, 5))
+    found = state.emit(np.asarray, getitem(state, info, Constant("fvec")), type=_any_vector())
+    at_end = solver.solution(state, solvers.value_at, found, None, at=(x,), function=residuals)
+    return TupleValue((x, covariance, _info(info, at_end), *rest))
 
 
 def _number_of_parameters(state: Machine, solver: Solver, f: AbstractValue) -> Any:

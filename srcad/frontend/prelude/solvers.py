@@ -170,6 +170,27 @@ class Result:
         return getattr(self, name)
 
 
+class Info:
+    """The dict of further results of `fsolve` and `curve_fit`: residuals, and the report."""
+
+    def __init__(self, report):
+        self.report = report
+
+    fjac = refused_field("fjac", "the factors of a Jacobian have no formula")
+    ipvt = refused_field("ipvt", "the factors of a Jacobian have no formula")
+    qtf = refused_field("qtf", "the factors of a Jacobian have no formula")
+    r = refused_field("r", "the factors of a Jacobian have no formula")
+    nfev = property(lambda self: self.report["nfev"])
+    njev = property(lambda self: self.report["njev"])
+
+    def __getitem__(self, name):
+        return getattr(self, name)
+
+    def get(self, name, default=None):
+        """Return an item of the dict."""
+        return getattr(self, name)
+
+
 class FreeResult(Result):
     """The result of `minimize` without bounds and constraints: the slope is zero."""
 

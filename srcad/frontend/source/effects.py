@@ -111,12 +111,14 @@ class Effects:
             self.see(names.get(name))
 
     def _search(self, function: types.FunctionType) -> None:
-        written = _written(function)
-        if written is None:
-            code = function.__code__
-            self.mentioned.update(*(one.co_names for one in (code, *nested_codes(code))))
-            return
-        self.take(written, function.__globals__)
+        # A wrapper that a skipped package makes has the module of the wrapped function, by `wraps`.
+        if str(function.__globals__.get("__name__")).partition(".")[0] not in self.skipped:
+            written = _written(function)
+            if written is None:
+                code = function.__code__
+                self.mentioned.update(*(one.co_names for one in (code, *nested_codes(code))))
+                return
+            self.take(written, function.__globals__)
         for cell in function.__closure__ or ():
             self.see(cell.cell_contents if is_filled(cell) else None)
         for part in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
