@@ -12,6 +12,7 @@ from scipy.optimize import (
     fixed_point,
     fsolve,
     least_squares,
+    minimize,
     newton,
     root_scalar,
 )
@@ -54,6 +55,19 @@ def test_residuals_of_a_fit_have_derivatives_in_its_report():
 
     want = (a @ inverse - np.eye(5)).T @ weights + inverse[0]
     np.testing.assert_allclose(srcad.grad(f)(y), want, rtol=1e-9)
+
+
+def test_result_is_read_as_a_dict():
+    def f(a, b):
+        found = minimize(lambda x: (x[0] - a) ** 2 + b * x[0] ** 2, [1.0], tol=1e-11)
+        if "x" not in found or "no_such_field" in found:
+            return 0.0
+        return found.get("x")[0] + found.get("fun") + found.get("no_such_field", 0.0)
+
+    # The minimum is a / (1 + b), and its value a**2 * b / (1 + b).
+    want = 1 / 3 + 2 * 0.7 * 2 / 3, -0.7 / 9 + 0.49 / 9
+    np.testing.assert_allclose(srcad.grad(f, wrt=(0, 1))(0.7, 2.0), want, rtol=1e-6)
+    assert srcad.jvp(f, (0.7, 2.0), (None, 1.0))[1] == pytest.approx(want[1], rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["fjac", "r", "qtf"])

@@ -169,6 +169,13 @@ class Result:
     def __getitem__(self, name):
         return getattr(self, name)
 
+    def __contains__(self, name):
+        return name in self.report
+
+    def get(self, name, default=None):
+        """Return a field."""
+        return getattr(self, name, default)
+
 
 class Info:
     """The dict of further results of `fsolve` and `curve_fit`: residuals, and the report."""
@@ -186,9 +193,12 @@ class Info:
     def __getitem__(self, name):
         return getattr(self, name)
 
+    def __contains__(self, name):
+        return name in self.report
+
     def get(self, name, default=None):
         """Return an item of the dict."""
-        return getattr(self, name)
+        return getattr(self, name, default)
 
 
 class FreeResult(Result):
