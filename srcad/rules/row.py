@@ -425,6 +425,14 @@ class Rule:
     line: int = 0
 
     @property
+    def has_entries_of_users(self) -> bool:
+        """True if the entries come from code of the user's: they have any structure.
+
+        A rule that srcad has made of a function, as for `implicit`, has no file.
+        """
+        return not self.shipped or self.file.startswith("<srcad ")
+
+    @property
     def saves(self) -> bool:
         """True if the target returns what is saved beside its result."""
         return self.saves_for is not None

@@ -387,7 +387,7 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
     for place, arg, entry in chosen_entries(scope, op, rule, operands, leading, {}):
         if scope.sweep.facts.of(arg) is not False:
             refuse_no_partial(op, place, entry)
-            if not rule.shipped:
+            if rule.has_entries_of_users:
                 entry = Check(scope, op, rule, place).entry(arg, entry)
             entry = entries_stay_zero(scope, op, rule, y_bar, entry)
             entry = matrices_stay_zero(scope, op, rule, y_bar, arg, entry)

@@ -209,6 +209,7 @@ def _total(
             refuse_no_partial(op, place, entry)
             if not rule.shipped:
                 _refuse_tuple_on_one_path(inside, op, rule, entry)
+            if rule.has_entries_of_users:
                 entry = Check(inside, op, rule, place).entry(arg, entry)
             total = _with_product(forward, inside, op, total, arg, entry, dot)
     return total

@@ -229,3 +229,41 @@ def implicit_state(a, b):
 @program(Cubic(0.7, 1.3), 1.3)
 def implicit_method(cubic, b):
     return np.sum(any_system(cubic.at, [1.0]) * b)
+
+
+def of_parameters(x0, p, *, steps=200):
+    """A fixed point; the parameters are in a dict."""
+    x = x0
+    for _ in range(steps):
+        x = np.cos(p["w"] * x + p["b"])
+    return x
+
+
+@rules.implicit(of_parameters)
+def of_parameters_residual(x, x0, p, *, steps=200):
+    return np.cos(p["w"] * x + p["b"]) - x
+
+
+def of_update(update, x0, p, steps=200):
+    """The same for any update."""
+    x = np.asarray(x0, float)
+    for _ in range(steps):
+        x = update(x, p)
+    return x
+
+
+@rules.implicit(of_update)
+def of_update_residual(x, update, x0, p, steps=200):
+    return update(x, p) - x
+
+
+@program({"w": 0.3, "b": 0.1}, 1.3)
+def implicit_parameters(p, b):
+    return of_parameters(0.5, p) * of_parameters(0.5, {"w": p["b"], "b": b}, steps=100)
+
+
+@program({"w": A2 / 4, "b": 0.1}, 0.4)
+def implicit_update_and_dict(p, b):
+    return np.sum(
+        of_update(lambda x, p: np.tanh(p["w"] * x[::-1] + p["b"] * b + b), [0, 0], p) ** 2
+    )

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 import srcad
 from srcad import rules
 from srcad.errors import RuleError, UnsupportedTypeError
-from tests.solvers.own import by_newton, of_system
+from tests.solvers.own import by_newton, of_parameters, of_system
 
 
 @pytest.mark.parametrize("solve", [by_newton, lambda f, x: brentq(f, 0.0, 5.0)])
@@ -174,3 +174,19 @@ def test_rule_of_a_partial_takes_functions():
         return half(lambda z: z * z * x, x)
 
     assert srcad.grad(f)(1.2) == pytest.approx(1 - 0.5 * 3 * 1.2**2)
+
+
+def test_dict_of_parameters_of_a_solver_by_equations():
+    def f(p):
+        return of_parameters(0.5, p)
+
+    p = {"w": 0.3, "b": 0.1}
+    x = f(p)
+    slope = np.sin(p["w"] * x + p["b"])
+    want = -slope / (1 + slope * p["w"])
+
+    gradient = srcad.grad(f)(p)
+
+    assert gradient == pytest.approx({"w": want * x, "b": want}, rel=1e-9)
+    tangent = srcad.jvp(f, (p,), ({"w": 2.0, "b": 1.0},))[1]
+    assert tangent == pytest.approx(2.0 * want * x + want, rel=1e-9)
