@@ -6,12 +6,21 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.optimize import brentq, curve_fit, least_squares, minimize, minimize_scalar, newton, root
+from scipy.integrate import quad, solve_ivp
+from scipy.optimize import (
+    Bounds,
+    brentq,
+    curve_fit,
+    least_squares,
+    minimize,
+    minimize_scalar,
+    newton,
+    root,
+)
 
 import srcad
 from srcad.errors import UnsupportedSyntaxError, UnsupportedTypeError
-from tests.marks import some
+from tests.marks import named_some, some
 from tests.numeric import difference, leaves
 from tests.solvers import constrained, integrals, minima, own, roots
 
@@ -29,6 +38,7 @@ PROGRAMS = {
     },
 }
 LOOSE = minima.LOOSE | constrained.LOOSE
+TIGHT = {"rtol": 1e-9, "atol": 1e-11}
 
 
 def slopes(f, args, k):
@@ -421,6 +431,74 @@ def test_second_derivatives_of_nested_solvers(f):
     want = (gradient(1.1 + 1e-5, 0.8) - gradient(1.1 - 1e-5, 0.8)) / 2e-5
 
     np.testing.assert_allclose(srcad.hessian(f)(1.1, 0.8), want, rtol=1e-8)
+
+
+def behind_moving_end(a):
+    def miss(rate):
+        return solve_ivp(lambda t, y: -rate * y * t, (0.0, a), [1.0], **TIGHT).y[0, -1] - 0.5
+
+    return brentq(miss, 0.1, 3.0, xtol=1e-14)
+
+
+def behind_moving_start_of_implicit_method(a):
+    def miss(rate):
+        sol = solve_ivp(lambda t, y: -rate * y * t, (a, 0.0), [0.5], method="Radau", **TIGHT)
+        return sol.y[0, -1] - 1.0
+
+    return brentq(miss, 0.1, 3.0, xtol=1e-14)
+
+
+def behind_moving_bound(a):
+    def miss(c):
+        found = minimize(lambda z: (z[0] - c - 5) ** 2, [0.0], bounds=[(None, a**2)], tol=1e-12)
+        return found.x[0] * c - 2.0 * np.log(2.0)
+
+    return brentq(miss, 0.1, 3.0, xtol=1e-14)
+
+
+def behind_moving_object_of_bounds(a):
+    def miss(c):
+        found = minimize(lambda z: (z[0] - c - 5) ** 2, [0.0], bounds=Bounds([-9.0], [a**2]))
+        return np.sqrt(found.fun) - 5.0 - c + 2.0 * np.log(2.0) / c
+
+    return brentq(miss, 0.1, 3.0, xtol=1e-14)
+
+
+def behind_moving_bound_of_one_variable(a):
+    def miss(c):
+        limits = {"bounds": (0.0, a**2), "method": "bounded", "options": {"xatol": 1e-13}}
+        return minimize_scalar(lambda z: (z - c - 5) ** 2, **limits).x * c - 2.0 * np.log(2.0)
+
+    return brentq(miss, 0.1, 3.0, xtol=1e-14)
+
+
+def behind_moving_bound_of_a_fit(a):
+    def miss(c):
+        found = least_squares(lambda z: z - c - 5, [0.0], bounds=([-9.0], [a**2]))
+        return found.x[0] * c - 2.0 * np.log(2.0)
+
+    return brentq(miss, 0.1, 3.0, xtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "f",
+    named_some(
+        [
+            behind_moving_end,
+            behind_moving_start_of_implicit_method,
+            behind_moving_bound,
+            behind_moving_object_of_bounds,
+            behind_moving_bound_of_one_variable,
+            behind_moving_bound_of_a_fit,
+        ],
+        {"behind_moving_bound"},
+    ),
+)
+def test_second_derivative_by_an_end_or_a_bound_of_an_inner_solver(f):
+    hessian = srcad.hessian(f)(1.3)
+
+    assert hessian == pytest.approx(12.0 * np.log(2.0) / 1.3**4, rel=1e-5)  # of 2 log(2) / a**2
 
 
 def test_second_derivative_of_a_rule_with_a_solver():

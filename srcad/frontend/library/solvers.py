@@ -25,7 +25,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.constants import pinned
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, attribute, means, means_in
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.closures import Closure, closure_of, holds_function
+from srcad.frontend.operations.closures import Closure, closure_of, holds_function, may_carry
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.reified_closures import reads_active, reads_outside
 from srcad.frontend.prelude import solvers
@@ -180,7 +180,7 @@ def _called(
     if reads_outside(state, function):
         return None
     problem = TupleValue((function, more, *followed))
-    if not _is_differentiated(state, problem):
+    if not is_differentiated(state, problem):
         if not state.is_active(*given.values()):
             return None
         constants = dict(zip(kwargs, _constants(state, tuple(kwargs.values())), strict=True))
@@ -259,7 +259,7 @@ def _unpacked(more: AbstractValue) -> AbstractValue:
     return more
 
 
-def _is_differentiated(state: Machine, problem: TupleValue) -> bool:
+def is_differentiated(state: Machine, problem: TupleValue) -> bool:
     """Return True if a problem is active, or may be where the rule itself is differentiated."""
     if state.stops_all:
         return bool(closure_of(state, problem, "problem")[1].items)
@@ -468,7 +468,7 @@ def _limits(state: Machine, solver: Solver, x: Value, limit: Any) -> Limits:
     bounds = solver.options.get("bounds")
     if bounds is None or is_none(bounds):
         return Constant(None), Constant(None)
-    if state.is_active(solver.given["bounds"]):
+    if may_carry(state, solver.given["bounds"]):
         lower, upper = (_active_limit(state, solver, x, limit, k) for k in range(2))
         return lower, upper
     lower = state.emit(limit, bounds, x, Constant(0), type=x.type, hint="lower")
@@ -501,7 +501,7 @@ def _least(
     """Return the least value of an objective."""
     target: Any = solvers.least_of
     at: tuple[AbstractValue, ...] = (x,)
-    if state.is_active(*limits):
+    if may_carry(state, *limits):
         target, at = solvers.least_between, (x, *limits)
     return solver.solution(state, target, found, change, at=at, function=function)
 
@@ -574,7 +574,7 @@ def _linear_problem(
         return None
     given: dict[str, Any] = dict(bound.arguments)
     problem = TupleValue((given["A"], given["b"], given.get("bounds", Constant(None))))
-    if not _is_differentiated(state, problem):
+    if not is_differentiated(state, problem):
         return None
     a, b = given["A"], state.emit(np.asarray, given["b"])
     if isinstance(a, Value) and isinstance(a.type, Opaque):
@@ -664,7 +664,7 @@ def curve_fit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
     f = given.pop("f")
     data = tuple(_data(state, given.get(n, Constant(None))) for n in ("xdata", "ydata", "sigma"))
     problem = TupleValue((f, *data, given.get("bounds", Constant(None))))
-    if reads_outside(state, f) or not _is_differentiated(state, problem):
+    if reads_outside(state, f) or not is_differentiated(state, problem):
         return None
     residuals = BoundValue(Constant(solvers.fit_residuals), (f, *data))
     solver = Solver("curve_fit", f, TupleValue(()), given)
@@ -732,7 +732,7 @@ def _made(name: str, state: Machine, args: Args, kwargs: Kwargs) -> AbstractValu
         return None
     given: dict[str, AbstractValue] = dict(bound.arguments)
     bound.apply_defaults()
-    if name != "NonlinearConstraint" and not state.is_active(*given.values()):
+    if name != "NonlinearConstraint" and not may_carry(state, *given.values()):
         if name == "Bounds":
             return None
         return state.emit(
@@ -961,7 +961,7 @@ def _items(state: Machine, solver: Solver, name: str) -> list[AbstractValue]:
 def fixed_quad(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``fixed_quad(func, a, b, n=5)``: a sum over nodes, which is differentiated as it is."""
     problem = TupleValue((*args, *kwargs.values()))
-    if not state.is_active(problem) and not reads_active(state, problem):
+    if not is_differentiated(state, problem):
         return None
     return apply(state, Constant(solvers.fixed_quad), args, kwargs)
 

@@ -16,12 +16,11 @@ from srcad.frontend.domain.values import (
     RecordValue,
     TupleValue,
 )
-from srcad.frontend.library.solvers import Solver, is_none, solves
+from srcad.frontend.library.solvers import Solver, is_differentiated, is_none, solves
 from srcad.frontend.machine.dispatch import Args, Kwargs, apply, attribute, means, means_in
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.closures import closure_of
+from srcad.frontend.operations.closures import closure_of, may_carry
 from srcad.frontend.operations.indexing import getitem
-from srcad.frontend.operations.reified_closures import reads_active
 from srcad.frontend.prelude import solvers, trajectories
 from srcad.ir.core import Value
 from srcad.types.numeric import BOOL, INT, Numeric
@@ -159,7 +158,7 @@ def _times(state: Machine, solver: Solver) -> AbstractValue:
     ends = [getitem(state, span, Constant(k)) for k in range(2)]
     type_ = Numeric(_FLOAT, (fresh_extent("m"),), "array")
     times = state.emit(trajectories.times_of, solver.report, type=type_, hint="times")
-    if not state.is_active(*ends):
+    if not may_carry(state, *ends):
         return times
     floats = [apply(state, Constant(float), (end,), {}) for end in ends]
     return apply(state, Constant(trajectories.with_ends), (times, *floats), {})
@@ -350,7 +349,7 @@ def odeint(state: Machine, solver: Solver) -> AbstractValue:
 def solve_bvp(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``solve_bvp(fun, bc, x, y)``: refused where it is differentiated."""
     problem = TupleValue((*args, *kwargs.values()))
-    if not state.is_active(problem) and not reads_active(state, problem):
+    if not is_differentiated(state, problem):
         return None
     bound = inspect.signature(sys.modules["scipy.integrate"].solve_bvp).bind(*args, **kwargs)
     has_unknowns = not is_none(bound.arguments.get("p"))

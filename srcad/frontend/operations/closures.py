@@ -16,7 +16,7 @@ import numpy as np
 
 from srcad import errors
 from srcad.arguments.request import Request
-from srcad.frontend.domain.structure import components, mapped
+from srcad.frontend.domain.structure import components, mapped, values_of
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
@@ -132,18 +132,19 @@ def closure_of(
     whole = _with_captures(state, box, {})
     found = dict.fromkeys(_values(state, whole))
     _refuse_effects(state, whole)
-    active = [value for value in found if _may_carry(state, value)]
-    others = [value for value in found if not _may_carry(state, value)]
+    active = [value for value in found if may_carry(state, value)]
+    others = [value for value in found if not may_carry(state, value)]
     places = {value: k for k, value in enumerate((*active, *others))}
     closure = Closure(whole, places, len(active), name, state.builder.where)
     return closure, TupleValue(tuple(active)), TupleValue(tuple(others))
 
 
-def _may_carry(state: Machine, value: Value) -> bool:
-    """Return True if a value is active, or may be where the rule itself is differentiated."""
+def may_carry(state: Machine, *boxes: AbstractValue) -> bool:
+    """Return True if values are active, or may be where the rule itself is differentiated."""
     if not state.stops_all:
-        return state.is_active(value)
-    return isinstance(value.type, Numeric) and value.type.kind not in ("b", "i", "u")
+        return state.is_active(*boxes)
+    types = [value.type for box in boxes for value in values_of(box)]
+    return any(isinstance(type_, Numeric) and type_.kind not in ("b", "i", "u") for type_ in types)
 
 
 @means_object
