@@ -9,6 +9,7 @@ from typing import Any
 import srcad.frontend.handlers  # noqa: F401 - registers the handlers of the dispatch
 from srcad import runtime
 from srcad.arguments.request import Parameter, name_of
+from srcad.errors import SrcadError
 from srcad.frontend.domain.frames import Dicts, Inactive, NotConstant, Unreachable
 from srcad.frontend.domain.guards import Capture, Guard
 from srcad.frontend.domain.outside_places import Outside
@@ -378,20 +379,30 @@ def lower_inline(
     AlwaysRaisesError
         If no path through the rule returns; nothing is written then.
     """
-    machine = machine_for(ShapeEnvironment(), builder=builder, all_real=all_real, stops_all=True)
-    boxes = tuple(box_of_arg(machine, a) for a in args)
-    named = {k: box_of_arg(machine, a) for k, a in (kwargs or {}).items()}
     where, start = builder.where, len(builder.ops)
+
+    def read(environment: ShapeEnvironment) -> Any:
+        machine = machine_for(environment, builder=builder, all_real=all_real, stops_all=True)
+        boxes = tuple(box_of_arg(machine, a) for a in args)
+        named = {k: box_of_arg(machine, a) for k, a in (kwargs or {}).items()}
+        return unboxed(machine, inline(machine, callee_of(machine, function, None), boxes, named))
+
+    environment = ShapeEnvironment()
     try:
-        result = inline(machine, callee_of(machine, function, None), boxes, named)
+        return read(environment)
     except NotConstant as problem:
         raise problem.error from None
     except Unreachable:
         del builder.ops[start:]
         raise AlwaysRaisesError(plain(function.__name__)) from None
+    except SrcadError:
+        if not environment.spreads:
+            raise
+        builder.where = where
+        del builder.ops[start:]
+        return read(ShapeEnvironment(arrays_known=True))  # as `pipeline` does for a program
     finally:
         builder.where = where
-    return unboxed(machine, result)
 
 
 def unboxed(state: Machine, box: AbstractValue) -> Any:

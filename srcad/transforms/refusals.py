@@ -289,6 +289,8 @@ def unwritten(op: Call, rule: Rule, problem: SrcadError) -> SrcadError:
     """Return the error for a rule that cannot be written for these arguments."""
     if not rule.shipped or isinstance(problem, MissingRuleError | NotDifferentiableError):
         return problem
+    if problem.where is not None and op.where is not None and problem.where != op.where:
+        return problem  # in a function that the rule is given, such as a right-hand side
     function = f" in {op.where.function!r}" if op.where and op.where.function else ""
     types = [arg.type for arg in op.args if isinstance(arg, Value)]
     has_shapes = all(isinstance(t, Numeric) and t.shape is not None for t in types)

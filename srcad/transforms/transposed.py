@@ -8,12 +8,13 @@ the result.  Reverse mode takes it, before the call; what it does not need is de
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from srcad import runtime
+from srcad.analysis.activity import Facts, activity
 from srcad.analysis.activity_trees import part
 from srcad.analysis.arguments import arguments, differentiable_arguments
 from srcad.errors import RuleError, UnsupportedSyntaxError, UnsupportedTypeError
@@ -140,8 +141,8 @@ def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
     if total is None:
         return None
     block = inside.builder.finish(total)
-    _refuse_stops(op, block, set(bars.values()))
     given = tuple(bars.values())
+    _refuse_stops(op, block, given)
     free = tuple(value for value in block.free if value not in given)
     weighted = Function("transposed", (*given, *free), block, op.where)
     made = vjp(weighted, list(range(len(given))), scope.sweep.inline, seed=Const(1.0))
@@ -162,13 +163,13 @@ def _as_floats(forward: ForwardScope, value: Value) -> Value:
     return forward.builder.call(np.astype, value, Const(np.float64))
 
 
-def _refuse_stops(op: Call, block: Block, moving: set[Value]) -> None:
+def _refuse_stops(op: Call, block: Block, moving: Sequence[Value]) -> None:
     """Refuse to transpose a rule that applies `stop_gradient` to its cotangent."""
+    free = tuple(value for value in block.free if value not in moving)
+    rule = Function("transposed", (*moving, *free), block, op.where)
+    facts = activity(rule, dict.fromkeys(moving, True), [True], told=_depends)
     for one in walk(block):
-        if moving.isdisjoint((*one.operands, *(v for b in one.blocks for v in b.free))):
-            continue
-        moving.update(one.results, *(b.params for b in one.blocks))
-        if isinstance(one, Call) and one.target is primitives.stop:
+        if isinstance(one, Call) and one.target is primitives.stop and _depends(one, facts):
             name = qualified_name(op.target)
             raise UnsupportedSyntaxError(
                 f"cannot derive a tangent from the rule of {name}, which stops its cotangent",
@@ -179,6 +180,11 @@ def _refuse_stops(op: Call, block: Block, moving: set[Value]) -> None:
                     "or give srcad.stop_gradient the arguments alone",
                 ),
             )
+
+
+def _depends(op: Call, facts: Facts) -> bool:
+    """Return True if a call has an operand that depends on the cotangent."""
+    return any(facts.of(arg) is not False for arg in arguments(op).values())
 
 
 def _of_tangents(op: Op) -> Op:

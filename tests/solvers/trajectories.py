@@ -1,7 +1,7 @@
 """Programs with initial value problems whose functions read differentiated values."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.integrate import DOP853, quad, solve_ivp
@@ -229,6 +229,45 @@ def concatenated(a, b):
 
     sol = solve_ivp(rhs, (0.0, 2.0), np.array([1.0, 0.0, 0.0, b]), **OPTIONS)
     return sol.y[0, -1] * sol.y[1, -1]
+
+
+@program(0.7, 1.3)
+def dict_of_species(a, b):
+    names = ["A", "B", "C"]
+
+    def rates(t, y):
+        c = dict(zip(names, y, strict=True))
+        by_name = {}
+        for name, y_ in zip(names, y, strict=True):
+            by_name[name] = y_ * b
+        return [-a * c["A"], a * c["A"] - by_name["B"] ** 2, by_name["B"] ** 2]
+
+    return solve_ivp(rates, (0.0, 2.0), [1.0, 0.2, 0.0], **OPTIONS).y[2, -1]
+
+
+@dataclass
+class Reactor:
+    rate: float
+    feed: float
+    volumes: list = field(default_factory=lambda: [1.0, 2.0])
+
+    def rhs(self, t, c):
+        flow = self.feed - self.rate * c[0]
+        return [flow / self.volumes[0], self.rate * c[0] / self.volumes[1] - c[1]]
+
+
+@program(0.7, 1.3)
+def dataclass_with_a_list(a, b):
+    return np.sum(solve_ivp(Reactor(a, b).rhs, (0.0, 1.0), [0.1, 0.0], **OPTIONS).y[:, -1])
+
+
+@program(0.7, 1.3)
+@nested
+def integral_to_the_state(a, b):
+    def rhs(t, y):
+        return [-quad(lambda x: b * x**2, 0.0, a * y[0])[0]]
+
+    return solve_ivp(rhs, (0.0, 1.0), [1.0], **OPTIONS).y[0, -1]
 
 
 # ---------------------------------------------------------------------------- spans and times
