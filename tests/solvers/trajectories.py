@@ -492,6 +492,35 @@ def bounces(a, b):
     return t
 
 
+@program(0.7, 1.3)
+def thermostat(a, b):
+    def crossing(level, direction):
+        event = lambda t, y: y[0] - level  # noqa: E731
+        event.terminal = True
+        event.direction = direction
+        return event
+
+    t, y, on = 0.0, [0.5], True
+    for _ in range(3):
+        event = crossing(1.0 + 0.2 * b, 1) if on else crossing(1.0 - 0.2 * b, -1)
+        heat = lambda t, y: -a * y + (2.0 if on else 0.0)  # noqa: B023, E731
+        sol = solve_ivp(heat, (t, t + 9.0), y, events=[event], **OPTIONS)
+        if sol.status != 1:
+            break
+        t, y, on = sol.t[-1], sol.y[:, -1], not on
+    return t
+
+
+@program(0.7, 1.3)
+def one_of_two_functions(a, b):
+    decay, growth = (lambda t, y: -a * y), (lambda t, y: b - y)
+    t, y = 0.0, np.array([1.0])
+    for _ in range(3):
+        y = solve_ivp(decay if y[0] > 0.9 else growth, (t, t + 0.5), y, **OPTIONS).y[:, -1]
+        t = t + 0.5
+    return y[0]
+
+
 # ---------------------------------------------------------------------------- other solvers
 def decay_of(p, t):
     options = {"t_eval": t, "method": "DOP853", "rtol": 1e-12, "atol": 1e-13}

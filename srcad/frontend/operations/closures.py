@@ -20,6 +20,7 @@ from srcad.frontend.domain.structure import components, mapped, values_of
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
+    Choice,
     Constant,
     DictValue,
     Frame,
@@ -283,6 +284,7 @@ _BY_ARGUMENTS = "pass what it needs as arguments:  root(f, x0, args=(a, b))"
 _WITHOUT_EFFECT = "let it compute only, and count or collect where no derivative is taken"
 _KINDS = (
     BoundValue,
+    Choice,
     Constant,
     DictValue,
     FunctionValue,
@@ -335,6 +337,9 @@ def _build(box: AbstractValue, parts: list[Any]) -> Any:
             return primitives.build_record(cls, keys, *parts)
         case SliceValue():
             return slice(*parts)
+        case Choice():
+            test, first, second = parts
+            return first if test else second
         case MethodValue(name=name):
             return getattr(parts[0], name)
         case BoundValue(args=args, kwargs=kwargs):
