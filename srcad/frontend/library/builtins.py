@@ -6,6 +6,7 @@ import functools
 import operator
 from collections.abc import Sequence
 from itertools import takewhile
+from types import FunctionType
 from typing import Any
 
 from srcad.frontend.domain.predicates import is_index
@@ -14,6 +15,7 @@ from srcad.frontend.domain.values import (
     BoundValue,
     Constant,
     DictValue,
+    FunctionValue,
     GeneratorValue,
     IteratorValue,
     ListValue,
@@ -31,6 +33,7 @@ from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import mappings, sequences
 from srcad.frontend.operations.dicts import dict_entries
+from srcad.frontend.operations.fields import is_attribute, with_attributes
 from srcad.frontend.operations.lists import as_copy
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.operations.outside_containers import as_data
@@ -263,5 +266,22 @@ def partial_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None
 
 @means(functools.wraps)
 def wraps(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``functools.wraps(function)``: names and documents, and changes nothing."""
-    return Constant(builtins.unchanged)
+    """``functools.wraps(function)``: it copies names, documents and attributes."""
+    copies = len(args) < 3 and "updated" not in kwargs
+    return BoundValue(Constant(builtins.wrapped), (args[0] if copies else Constant(None),))
+
+
+@means(builtins.wrapped)
+def wrapped(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``functools.wraps(function)(wrapper)``: a local function gets numbers and texts."""
+    function, wrapper = args
+    if not isinstance(wrapper, FunctionValue):
+        return wrapper
+    found = function.attributes if isinstance(function, FunctionValue) else ()
+    if isinstance(function, Constant) and isinstance(function.value, FunctionType):
+        found = tuple((k, v) for k, v in vars(function.value).items() if is_attribute(v))
+        path = function.path
+        if path is not None:
+            for name, value in found:
+                state.guard((*path, ("attr", name)), "is", value)
+    return with_attributes(wrapper, found) if found else wrapper

@@ -281,6 +281,8 @@ def hasattr_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None
         return Constant(found)
     if isinstance(box, RecordValue) and name in box.keys:
         return Constant(True)
+    if isinstance(box, FunctionValue) and name in dict(box.attributes):
+        return Constant(True)
     answers = {hasattr(cls, name) and not _is_slot(cls, name) for cls in _classes_of(box)}
     if len(answers) != 1:
         return None

@@ -190,13 +190,23 @@ def set_attribute_of_function(
     state: Machine, box: FunctionValue, name: str, value: AbstractValue
 ) -> bool:
     """Set an attribute of a local function, a number or a text; return False for other values."""
-    if not isinstance(value, Constant) or type(value.value) not in (bool, int, float, str):
+    if not isinstance(value, Constant) or not is_attribute(value.value):
         return False
-    attributes = dict(box.attributes) | {name: value.value}
-    new = replace(box, attributes=tuple(attributes.items()))
-    box.frame.functions.append(new)
+    new = with_attributes(box, ((name, value.value),))
     object_writes.write(state, box, new, resizes=False)
     return True
+
+
+def is_attribute(value: Any) -> bool:
+    """Return True for a value that an attribute of a local function may have."""
+    return type(value) in (bool, int, float, str)
+
+
+def with_attributes(box: FunctionValue, found: tuple[tuple[str, Any], ...]) -> FunctionValue:
+    """Return a local function with further attributes."""
+    new = replace(box, attributes=tuple((dict(box.attributes) | dict(found)).items()))
+    box.frame.functions.append(new)
+    return new
 
 
 def _has_own(cls: type, name: str) -> bool:

@@ -109,8 +109,8 @@ def in_order(items, order):
     return [items[k] for k in order]
 
 
-def unchanged(function):
-    return function
+def wrapped(function, wrapper):
+    return wrapper
 
 
 def mapped(function, items):
