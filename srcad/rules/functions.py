@@ -94,11 +94,6 @@ def made(text: str, name: str, space: Mapping[str, Any]) -> FunctionType:
     return function
 
 
-def is_by_equations(rule: Rule) -> bool:
-    """Return True for a rule of `srcad.rules.implicit`."""
-    return "_equations" in getattr(rule.function, "__globals__", ())
-
-
 def name_of_solver(target: Any) -> str:
     """Return the name of a solver for generated code; a lambda or an object has none."""
     name = getattr(target, "__name__", "")
@@ -147,7 +142,7 @@ def with_captured(
     call = listed("{0}({0}_values, {0}_others)", by_name=True)
     target = made(f"def {name}({parameters}):\n    return _target({call})\n", name, space)
     entries = [f"bar_of_{p.lstrip('*')}" if p in active else "_" for p in rule.active]
-    cotangents = "cotangents_of" if is_by_equations(rule) else "given_cotangents_of"
+    cotangents = "cotangents_of" if rule.shipped else "given_cotangents_of"  # of `implicit`
     bars = [
         f"{cotangents}({entry}, {p}_values)" if p in functions else entry
         for p, entry in zip(rule.active, entries, strict=True)

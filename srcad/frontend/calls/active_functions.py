@@ -28,7 +28,6 @@ from srcad.rules.functions import (
     ActiveFunction,
     cotangents_of,
     given_cotangents_of,
-    is_by_equations,
     name_of_solver,
     with_captured,
 )
@@ -44,8 +43,7 @@ def call_with_functions(
     """Emit a call of a solver with function arguments; None if its rule has no entries for them."""
     given = {**dict(zip(rule.parameters, args, strict=False)), **kwargs}
     functions = [p for p, box in given.items() if p in rule.active and _is_function(box)]
-    is_of_users = not rule.shipped or is_by_equations(rule)
-    if rule.kind != "adjoint" or not is_of_users or not functions:
+    if rule.kind != "adjoint" or not rule.has_entries_of_users or not functions:
         return None
     if any(reads_outside(state, given[name]) for name in functions):
         return None  # refused as any other call
