@@ -94,7 +94,7 @@ def for_directions(x: Any, k: int) -> Any:
 
 
 def rows_of_directions(x: Any) -> Any:
-    """Return a sequence whose items have the axis of directions in front; that of an array is."""
+    """Return the rows of a batched array with directions first; a list holds such rows already."""
     return np.swapaxes(x, 0, 1) if isinstance(x, np.ndarray) else x
 
 

@@ -462,9 +462,9 @@ def _both(value: Any, other: Any) -> Any:
 
 
 def _part_of_complex(part: Any, value: Any) -> Any:
-    """Return the real or imaginary parts: they depend on what the numbers depend on.
+    """Return the real or imaginary parts, with the dependences of the complex numbers.
 
-    The imaginary part of an array of objects is zero for NumPy.
+    NumPy's imaginary part of an array of objects is zero.
     """
 
     def change(entry: Any) -> Any:

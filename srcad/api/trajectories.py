@@ -342,5 +342,5 @@ def rows_of_odeint_rule(y_bar, y, problem, value, t, y0, active, others, options
 
 @adjoint(compared, active=("y_bar", "y", "rows"), memory="fresh", samples=())
 def compared_rule(bar, z, y_bar, y, rows, problem):
-    """Return the same cotangents; they do not depend on what is compared."""
+    """Return the same cotangents: the comparison decides on a warning only."""
     return bar, None, None

@@ -5,13 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.integrate import OdeSolver, odeint, solve_bvp, solve_ivp
+from scipy.integrate import RK45, OdeSolver, ode, odeint, solve_bvp, solve_ivp
 
 import srcad
 from srcad.errors import UnsupportedSyntaxError, UnsupportedTypeError
 from srcad.frontend.prelude import solvers
 from tests.marks import some
-from tests.numeric import leaves
+from tests.numeric import difference, leaves
 from tests.solvers import stiff
 
 SIZES = {"odeint_with_time_first": 1e-3}
@@ -201,3 +201,43 @@ def test_odeint_that_stops_warns_with_its_line(monkeypatch):
 
     with pytest.warns(srcad.SolverWarning, match=r"test_stiff.py:\d+: odeint and .*larger mxstep"):
         srcad.grad(f)(1.0)
+
+
+def test_equations_of_very_different_sizes_are_not_singular():
+    def f(a):
+        def rates(t, y):
+            return [-1e18 * (y[0] - a * np.cos(t)), -a * y[1] + y[0]]
+
+        options = {"method": "Radau", "rtol": 1e-8, "atol": 1e-10}
+        return solve_ivp(rates, (0, 1), [a, 1.0], **options).y[1, -1]
+
+    # y[0] is a * cos(t); y[1] follows it.
+    def exact(a):
+        start = 1.0 - a * a / (1.0 + a * a)
+        moved = a * (a * np.cos(1.0) + np.sin(1.0)) / (1.0 + a * a)
+        return start * np.exp(-a) + moved
+
+    assert f(0.7) == pytest.approx(exact(0.7), rel=1e-6)
+    assert srcad.grad(f)(0.7) == pytest.approx(difference(exact, (0.7,)), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        lambda a: RK45(lambda t, y: -a * y, 0.0, [1.0], 1.0).y[0],
+        lambda a: ode(lambda t, y: -a * y).set_initial_value([1.0]).integrate(1.0)[0],
+    ],
+)
+def test_solvers_that_are_objects_are_refused(solver):
+    with pytest.raises(UnsupportedSyntaxError, match="solver that is an object") as caught:
+        srcad.grad(solver)(0.7)
+
+    assert "solve_ivp(fun, (t0, t1), y0)" in str(caught.value)
+
+
+def test_result_is_read_as_a_dict():
+    def f(a):
+        sol = solve_ivp(lambda t, y: -a * y, (0.0, 1.0), [1.0], rtol=1e-9, atol=1e-11)
+        return sol["y"][0, -1] + ("t" in sol) + sol.get("y")[0, -1] + sol.get("no", 2.0)
+
+    assert srcad.grad(f)(0.7) == pytest.approx(-2.0 * np.exp(-0.7), rel=1e-8)

@@ -38,7 +38,7 @@ def solve_ivp(state: Machine, solver: Solver) -> AbstractValue:
     events = _events(solver.given.get("events", Constant(None)))
     problem = TupleValue((solver.function, solver.more, TupleValue(tuple(events))))
     closure, active, others = closure_of(state, problem, "problem")
-    y0 = _floats(state, solver.given["y0"])
+    y0 = _floats(state, solver.given["y0"], "y0")
     times = _times(state, solver)
     operands = (Constant(closure), run, times, y0, active, others)
     is_implicit = trajectories.is_implicit(method)
@@ -91,13 +91,13 @@ def solve_ivp(state: Machine, solver: Solver) -> AbstractValue:
     return RecordValue(trajectories.Trajectory, tuple(fields), tuple(fields.values()))
 
 
-def _floats(state: Machine, box: AbstractValue) -> Value:
-    """Return an array of floats, or of complex numbers."""
-    array = state.emit(np.asarray, box)
+def _floats(state: Machine, box: AbstractValue, name: str) -> Value:
+    """Return an array of floats, or of complex numbers, with a name in generated code."""
+    array = state.emit(np.asarray, box, hint=name)
     dtype = complex if isinstance(array.type, Numeric) and array.type.kind == "c" else float
     if isinstance(array.type, Numeric) and array.type.dtype == dtype:
         return array
-    return state.emit(np.asarray, array, Constant(dtype), hint=array.hint)
+    return state.emit(np.asarray, array, Constant(dtype), hint=name)
 
 
 def _dtype(box: AbstractValue) -> Any:
@@ -217,12 +217,20 @@ def _rows(state: Machine, target: Any, args: Args) -> AbstractValue:
     return state.emit(target, run, t, states, type=type_, hint="rows")
 
 
-@means(trajectories.between)
-def between(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``between(problem, value, ...)``: an array like the value."""
-    value = args[1]
-    type_ = value.type if isinstance(value, Value) else None
-    return state.emit(trajectories.between, *args, type=type_, hint="rows")
+def _like(target: Any, place: int) -> None:
+    """Register an operation whose result has the type of an operand."""
+
+    @means(target)
+    def emit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+        operand = args[place]
+        type_ = operand.type if isinstance(operand, Value) else None
+        return state.emit(target, *args, type=type_)
+
+
+_like(trajectories.between, 1)
+_like(trajectories.event_times, 1)
+_like(trajectories.event_times_on_stages, 1)
+_like(trajectories.moved, 0)
 
 
 @means(trajectories.groups_of)
@@ -251,24 +259,6 @@ def rows_of_event(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue |
     states = args[2]
     type_ = Numeric(_dtype(states), (fresh_extent("e"), _length(states, 1)), "array")
     return state.emit(trajectories.rows_of_event, *args, type=type_, hint="y_event")
-
-
-@means(trajectories.event_times)
-def event_times(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``event_times(problem, t, ...)``: an array like `t`."""
-    return _event_times(state, trajectories.event_times, args)
-
-
-@means(trajectories.event_times_on_stages)
-def event_times_on_stages(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``event_times_on_stages(problem, t, ...)``: an array like `t`."""
-    return _event_times(state, trajectories.event_times_on_stages, args)
-
-
-def _event_times(state: Machine, target: Any, args: Args) -> AbstractValue:
-    t = args[1]
-    type_ = t.type if isinstance(t, Value) else None
-    return state.emit(target, *args, type=type_, hint="t_event")
 
 
 @means(trajectories.steps_of)
@@ -310,13 +300,6 @@ def _stages(
     return getitem(state, both, Constant(0)), getitem(state, both, Constant(1))
 
 
-@means(trajectories.moved)
-def moved(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``moved(value, polynomial)``: an array like the value."""
-    type_ = args[0].type if isinstance(args[0], Value) else None
-    return state.emit(trajectories.moved, *args, type=type_, hint="rows")
-
-
 # ---------------------------------------------------------------------------- odeint
 # Options that the steps of `solve_ivp` take from `odeint`, and their defaults there.
 _FOLLOWED_OPTIONS = {"rtol": 1.49012e-8, "atol": 1.49012e-8, "hmax": 0.0}
@@ -327,7 +310,7 @@ def odeint(state: Machine, solver: Solver) -> AbstractValue:
     """``odeint(func, y0, t)``."""
     is_full = bool(solver.option(state, "full_output"))
     found = getitem(state, solver.report, Constant(0)) if is_full else solver.report
-    t, y0 = (_floats(state, solver.given[name]) for name in ("t", "y0"))
+    t, y0 = (_floats(state, solver.given[name], name) for name in ("t", "y0"))
     y0 = state.emit(np.ravel, y0)
     options = []
     for name, default in _FOLLOWED_OPTIONS.items():
@@ -344,7 +327,24 @@ def odeint(state: Machine, solver: Solver) -> AbstractValue:
     return TupleValue((y, getitem(state, solver.report, Constant(1))))
 
 
-# ---------------------------------------------------------------------------- boundary values
+# ---------------------------------------------------------------------------- refused solvers
+@means_in("scipy.integrate", "BDF", "DOP853", "LSODA", "RK23", "RK45", "Radau")
+@means_in("scipy.integrate", "complex_ode", "ode")
+def stepped(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``RK45(fun, t0, y0, t_bound)``, ``ode(f)``: objects that change with each step."""
+    if not is_differentiated(state, TupleValue((*args, *kwargs.values()))):
+        return None
+    state.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot differentiate a solver that is an object",
+        why="each step changes its state.",
+        help=(
+            "take all steps by one call:  sol = solve_ivp(fun, (t0, t1), y0)",
+            "or, for states between its ends:  solve_ivp(fun, (t0, t1), y0, t_eval=times).y",
+        ),
+    )
+
+
 @means_in("scipy.integrate", "solve_bvp")
 def solve_bvp(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``solve_bvp(fun, bc, x, y)``: refused where it is differentiated."""

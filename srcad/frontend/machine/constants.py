@@ -329,8 +329,10 @@ MOST_ENTRIES = 64  # a loop over an array is written out, if what it makes is sp
 
 def few_entries(state: Machine, box: Value) -> tuple[AbstractValue, ...] | None:
     """Return the entries of an array of few entries, where its length is assumed."""
-    if not state.environment.arrays_known or not isinstance(box.type, Numeric):
+    if not state.environment.arrays_known:
         state.environment.spreads = True
+        return None
+    if not isinstance(box.type, Numeric):
         return None
     count = static_value(box.type.shape[0]) if box.type.shape else None
     if count is None or count > MOST_ENTRIES:

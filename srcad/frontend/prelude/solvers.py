@@ -132,11 +132,25 @@ def norm_of_residuals(a, b, z):
     return np.linalg.norm(a @ z - b)
 
 
-class Result:
-    """The result of a solver: its report and the active fields (`x`, `root`, `fun`, `cost`)."""
+class Report:
+    """The report of a solver, and fields that have derivatives."""
 
     def __init__(self, report):
         self.report = report
+
+    def __getitem__(self, name):
+        return getattr(self, name)
+
+    def __contains__(self, name):
+        return name in self.report
+
+    def get(self, name, default=None):
+        """Return a field."""
+        return getattr(self, name, default)
+
+
+class Result(Report):
+    """The report of a solver of `scipy.optimize`, with `x`, `root`, `fun` or `cost`."""
 
     active_mask = report_field("active_mask")
     converged = report_field("converged")
@@ -166,22 +180,9 @@ class Result:
     unbounded_sol = refused_field("unbounded_sol", "it is the result of another call")
     v = refused_field("v", "the derivative of multipliers is not supported yet")
 
-    def __getitem__(self, name):
-        return getattr(self, name)
 
-    def __contains__(self, name):
-        return name in self.report
-
-    def get(self, name, default=None):
-        """Return a field."""
-        return getattr(self, name, default)
-
-
-class Info:
-    """The dict of further results of `fsolve` and `curve_fit`: residuals, and the report."""
-
-    def __init__(self, report):
-        self.report = report
+class Info(Report):
+    """The dict of further results of `fsolve` and `curve_fit`, with the residuals."""
 
     fjac = refused_field("fjac", "the factors of a Jacobian have no formula")
     ipvt = refused_field("ipvt", "the factors of a Jacobian have no formula")
@@ -189,16 +190,6 @@ class Info:
     r = refused_field("r", "the factors of a Jacobian have no formula")
     nfev = property(lambda self: self.report["nfev"])
     njev = property(lambda self: self.report["njev"])
-
-    def __getitem__(self, name):
-        return getattr(self, name)
-
-    def __contains__(self, name):
-        return name in self.report
-
-    def get(self, name, default=None):
-        """Return an item of the dict."""
-        return getattr(self, name, default)
 
 
 class FreeResult(Result):

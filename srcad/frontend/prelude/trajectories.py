@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.frontend.prelude.solvers import report_field, warn
+from srcad.frontend.prelude.solvers import Report, report_field, warn
 
 # mypy: ignore-errors
 
@@ -225,7 +225,7 @@ def with_event(is_last, times, states, t_event, y_event):
 
 
 def with_ends(times, t0, t1):
-    """Return the times of all accepted steps; the ends move, what is between them does not."""
+    """Return the times of all accepted steps; only the first and the last depend on the span."""
     end = t1 if times[-1] == t1 else times[-1]
     return np.concatenate((np.array([t0]), times[1:-1], np.array([end])))
 
@@ -283,11 +283,8 @@ def row_sizes(matrix):
     return np.where(sizes > 0, sizes, 1.0)
 
 
-class Trajectory:
-    """The result of `solve_ivp`: its report, and the fields with derivatives."""
-
-    def __init__(self, report):
-        self.report = report
+class Trajectory(Report):
+    """The report of `solve_ivp`, with times, states and events."""
 
     message = report_field("message")
     nfev = report_field("nfev")
@@ -296,18 +293,13 @@ class Trajectory:
     status = report_field("status")
     success = report_field("success")
 
-    def __getitem__(self, name):
-        return getattr(self, name)
-
 
 class Solution:
-    """The polynomials between accepted steps: `.sol` of the result of `solve_ivp`."""
+    """The polynomials between accepted steps: `.sol` of the result of `solve_ivp`.
 
-    def __init__(self, run, problem, ts, times, states, active, others, table):
-        self.run, self.problem, self.ts = run, problem, ts
-        self.times, self.states = times, states
-        self.active, self.others = active, others
-        self.table = table
+    The front end gives it `run`, `problem`, `times`, `states`, `active`, `others`, the coefficients
+    in `table`, and `ts`, the times in the result.
+    """
 
     t_min = property(lambda self: np.minimum(self.ts[0], self.ts[-1]))
     t_max = property(lambda self: np.maximum(self.ts[0], self.ts[-1]))
@@ -340,13 +332,7 @@ class Solution:
 
 
 class StageSolution(Solution):
-    """The polynomials between accepted steps of an implicit method."""
-
-    def __init__(self, run, problem, ts, times, states, active, others, inner):
-        self.run, self.problem, self.ts = run, problem, ts
-        self.times, self.states = times, states
-        self.active, self.others = active, others
-        self.inner = inner
+    """The polynomials between accepted steps of an implicit method, with `inner` for `table`."""
 
     def times_of_event(self, k):
         t = times_of_event(self.run, k)
