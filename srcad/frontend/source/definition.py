@@ -267,14 +267,19 @@ def _is_compiled_from(body: list[ast.stmt], names: set[str], code: CodeType, fla
 
 
 def _exact(code: CodeType, lines: list[str], flags: int, rewritten: bool) -> Source | None:
-    """Return the definition on the very line that compiles to the very code."""
+    """Return the definition on the very line that compiles to the very code.
+
+    Where pytest has rewritten the module's asserts, a function without one compiles as it stands,
+    which is tried first, since pytest's function rewrites the whole file.
+    """
     text = _text(code.co_filename, lines)
     methods = called_as_methods(code)
-    here = [c for c in text.candidates if c.line == code.co_firstlineno and c.name == code.co_name]
-    for unit in _units(here):
-        if is_among(code, text.codes(unit, flags, methods, rewritten)):
-            chosen = _containing(here, code)
-            return Source(chosen.node, code.co_filename, lines, chosen.class_in(unit))
+    here = [c for c in text.candidates_at(code.co_firstlineno) if c.name == code.co_name]
+    for as_pytest_has_it in (False, True)[: 1 + rewritten]:
+        for unit in _units(here):
+            if is_among(code, text.codes(unit, flags, methods, as_pytest_has_it)):
+                chosen = _containing(here, code)
+                return Source(chosen.node, code.co_filename, lines, chosen.class_in(unit))
     return None
 
 

@@ -95,6 +95,7 @@ class Text:
         self.file = file
         self.lines = lines
         self._codes: dict[Any, list[CodeType]] = {}
+        self._candidates: dict[int, list[Candidate]] = {}
 
     @once
     def tree(self) -> ast.Module:
@@ -104,7 +105,21 @@ class Text:
     @once
     def candidates(self) -> list[Candidate]:
         """Every function and lambda in the file."""
-        return [c for k, node in enumerate(self.tree.body) for c in _definitions(node, k)]
+        return [c for k in range(len(self.tree.body)) for c in self._candidates_in(k)]
+
+    def candidates_at(self, line: int) -> list[Candidate]:
+        """Return the functions and lambdas that begin on a line."""
+        found = []
+        for k, node in enumerate(self.tree.body):
+            if _first_line(node) <= line <= (node.end_lineno or line):
+                found += [c for c in self._candidates_in(k) if c.line == line]
+        return found
+
+    def _candidates_in(self, statement: int) -> list[Candidate]:
+        if statement not in self._candidates:
+            node = self.tree.body[statement]
+            self._candidates[statement] = list(_definitions(node, statement))
+        return self._candidates[statement]
 
     def codes(
         self, unit: Unit, flags: int, methods: frozenset[str], rewritten: bool

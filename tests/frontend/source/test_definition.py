@@ -13,6 +13,7 @@ import pytest
 
 from srcad.errors import SourceChangedError, SourceUnavailableError
 from srcad.frontend.source.definition import definition
+from srcad.frontend.source.text import Text
 
 ROOT = Path(__file__).resolve().parents[3]
 PAIR = (lambda x: x + 1, lambda x: x + 2)
@@ -99,6 +100,16 @@ def test_nested_function_with_rewritten_asserts():
         return x - 1
 
     assert body(local).endswith("return x - 1")
+
+
+def test_file_of_nested_function_without_asserts_is_not_rewritten(monkeypatch):
+    def local(x):
+        return [x - k for k in range(2)]
+
+    monkeypatch.setattr(Text, "_as_pytest_has_it", None)
+
+    assert body(local).endswith("return [x - k for k in range(2)]")
+    assert body(lambda x: x + 3) == "lambda x: x + 3"
 
 
 def test_lambdas_on_one_line_distinguished():
