@@ -7,7 +7,6 @@ import difflib
 import functools
 import importlib
 import importlib.util
-import inspect
 import math
 import os
 import platform
@@ -30,7 +29,7 @@ from srcad.calling.gradient import exported, inspection
 from srcad.calling.inspection import Inspection
 from srcad.errors import SrcadError
 from srcad.exporting.module import MODES_OF_FILES, staleness, write
-from srcad.rules import registry
+from srcad.rules import printing, registry
 
 _FIRST = "0"  # which argument is differentiated by if none is named
 _OWN = [n for n, one in vars(runtime).items() if getattr(one, "__module__", "") == "srcad.runtime"]
@@ -185,31 +184,27 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _rules(options: argparse.Namespace) -> int:
-    """Return the rows of functions with a word in their names, with their formulas."""
+    """Print the whole row of an exact name, or the rules of functions with a word in theirs."""
+    from srcad.backends.numba.lowering import is_lowered  # long to import, and only read here
+
+    exact = printing.rows_of_exact_name(options.word)
+    for row in exact:
+        print(printing.whole(row))
+        print(f"    {'numba':12}{'lowered' if is_lowered(row.target) else 'not lowered'}")
+    if exact:
+        return 0
     named = {registry.qualified_name(row.target): row for row in rules.rows()}
     found = {name: named[name] for name in sorted(named) if options.word in name}
-    for name, row in found.items():
-        print(f"{name}: {row.kind}  ({_place_of(row)})")
+    for row in found.values():
+        print(printing.heading(row))
         if options.word and row.function is not None:
-            print(textwrap.indent(_formula(row.function), "    "))
+            print(textwrap.indent(printing.formula(row.function), "    "))
     if not found:
         names = [name.rpartition(".")[2] for name in named]
         raise SystemExit(
             f"srcad: no rule has {options.word!r} in its name{_meant(options.word, names)}"
         )
     return 0
-
-
-def _place_of(row: rules.Rule) -> str:
-    home = os.path.dirname(os.path.dirname(os.path.abspath(srcad.__file__))) + os.sep
-    return f"{row.file.removeprefix(home)}:{row.line}"
-
-
-def _formula(function: Any) -> str:
-    try:
-        return textwrap.dedent(inspect.getsource(function)).rstrip()
-    except OSError:
-        return "(its text is not available)"
 
 
 def _explain(options: argparse.Namespace) -> int:

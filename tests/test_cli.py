@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import srcad
+from srcad import rules
 from srcad.__main__ import main
+from srcad.rules import printing
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -247,11 +249,45 @@ def test_check_needs_arguments_and_a_function_that_runs(kinds, words, said):
 
 
 def test_rules_prints_rows_with_their_formulas(capsys):
-    assert main(["rules", "numpy.tanh"]) == 0
+    assert main(["rules", "tanh"]) == 0
 
     out = capsys.readouterr().out
     assert re.search(r"^numpy\.tanh: derivative  \(srcad/rules/elementwise\.py:\d+\)$", out, re.M)
     assert "    return 1 - y" in out
+
+
+@pytest.mark.parametrize(
+    ("word", "first", "lines"),
+    [
+        ("np.flip", "numpy.flip: linear", ["memory      view", "return np.flip(y_bar, axis)"]),
+        ("numpy.tanh", "numpy.tanh: derivative", ["range       at most one", "lowered"]),
+        ("@", "operator.matmul: bilinear", ["sign        @, @= in place"]),
+        ("operator.add", "operator.add: derivative", ["spellings   operator.add, numpy.add"]),
+        ("scipy.special.erf", "scipy.special.erf: derivative", ["kinks       0: 1.128379"]),
+        ("scipy.stats.norm.logpdf", "scipy.stats.norm.logpdf: derivative", ["not lowered"]),
+        ("np.trim_zeros", "numpy.trim_zeros: facts, no rule", ["result      any_lengths: True"]),
+        ("np.split", "numpy.split: linear", ["result"]),
+    ],
+)
+def test_rules_prints_whole_row_of_exact_name(word, first, lines, capsys):
+    assert main(["rules", word]) == 0
+
+    out = capsys.readouterr().out
+    assert out.startswith(f"{first}  (srcad/rules/")
+    assert len(re.findall(r"^\S", out, re.M)) == 1
+    assert all(line in out for line in lines)
+
+
+def test_every_row_is_printed_with_its_columns():
+    texts = [printing.whole(row) for row in rules.rows()]
+
+    assert len(texts) > 1000
+    assert not [text for text in texts if " at 0x" in text or "no place" in text]
+
+
+def test_sign_with_two_meanings_prints_both_rows(capsys):
+    assert main(["rules", "-"]) == 0
+    assert re.findall(r"^\S+:", capsys.readouterr().out, re.M) == ["operator.neg:", "operator.sub:"]
 
 
 def test_rules_without_a_word_prints_all_names(capsys):

@@ -94,6 +94,11 @@ def _lowering_of(target: Any) -> Callable[[Any, Call], Rep] | None:
     return found if by_row is None else simple(by_row)
 
 
+def is_lowered(target: Any) -> bool:
+    """Return True if the backend covers calls of a function, at least with some options."""
+    return _lowering_of(target) is not None
+
+
 def _is_comparison(target: Any) -> bool:
     """Return True for one of Python's comparisons."""
     row = row_of_operator(target)
