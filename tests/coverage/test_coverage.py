@@ -25,8 +25,9 @@ def test_listed_outcome_of_row_matches(row):
 
 
 @pytest.mark.random
-def test_listed_outcomes_of_all_rows_match():
-    assert [found for found in map(as_listed, ROWS) if found] == []
+@pytest.mark.parametrize("first", range(24))
+def test_listed_outcomes_of_all_rows_match(first):
+    assert [found for found in map(as_listed, ROWS[first::24]) if found] == []
 
 
 def test_scipy_row_with_rule_has_program():
