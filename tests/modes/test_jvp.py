@@ -600,3 +600,21 @@ def test_jvp_of_integers_by_a_transposed_rule_is_of_floats(f):
     np.testing.assert_array_equal(value, f(x))
     expected = (f(x + step * x_dot) - f(x - step * x_dot)) / (2 * step)
     np.testing.assert_allclose(tangent, expected, rtol=1e-7, atol=1e-8)
+
+
+# ------------------------------------------------------------------------ distances of points
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda dx: np.trapezoid(V**3, dx=dx), 0.7),
+        (lambda dx: np.sum(np.trapezoid(np.outer(V, V), dx=dx, axis=0) ** 2), 2.5),
+        (lambda dx: np.trapezoid(dx * V, dx=dx), 0.3),
+    ],
+    ids=["vector", "along axis", "with values"],
+)
+def test_jvp_of_integral_by_distance_of_points(f, x):
+    value, slope = srcad.jvp(f, (x,), (1.5,))
+
+    h = 1e-5
+    assert value == f(x)
+    assert slope == pytest.approx(1.5 * (f(x + h) - f(x - h)) / (2 * h), rel=1e-8)

@@ -37,3 +37,16 @@ def test_gradient_where_the_greatest_values_are_equal_is_not_zero():
     found = srcad.grad(np.linalg.cond)(np.diag([2.0, 2.0, 1.0]))
     np.testing.assert_allclose(found[2, 2], -2.0, rtol=1e-12)
     np.testing.assert_allclose(np.trace(found[:2, :2]), 1.0, rtol=1e-12)
+
+
+BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
+
+
+@pytest.mark.parametrize("signs", [(1, 1, 1), (1, -1, 1), (-1, -1, -1)])
+def test_gradient_where_singular_values_are_equal_up_to_rounding_of_float32_is_zero(signs):
+    x = np.diag([np.float32(1), BELOW_ONE, BELOW_ONE] * np.float32(signs))
+
+    found = srcad.grad(np.linalg.cond)(x)
+
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, np.zeros((3, 3)))

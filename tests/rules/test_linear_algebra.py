@@ -229,3 +229,20 @@ def test_derivative_of_lu_of_empty_matrix_is_empty(shape, permute):
 
     assert x_bar.shape == shape
     assert [t.shape for t in tangents] == [part.shape for part in f(x)]
+
+
+# ------------------------------------------------------------------------ second derivatives
+SINGULAR = np.array([[1.0, 2.0, -1.0], [0.5, 0.3, 2.0], [1.5, 2.3, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "a", [A, SINGULAR, np.outer(W, W + 1.0)], ids=["regular", "singular", "of rank one"]
+)
+def test_hessian_product_of_determinant_matches_gradient_differences(a):
+    v = np.array([[0.3, -1.0, 0.4], [0.8, 0.2, -0.5], [-0.7, 0.9, 1.1]])
+
+    product = srcad.hvp(np.linalg.det)(a, v)
+
+    np.testing.assert_allclose(
+        product, slope(srcad.grad(np.linalg.det), a, v), rtol=1e-6, atol=1e-6
+    )

@@ -585,3 +585,27 @@ def test_nan_of_points_and_products_is_cut_by_mask(case):
     v = np.array([0.3, 1.2, -0.4])
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(srcad.grad(f)(v), difference(f, (v,)), rtol=1e-6, atol=1e-8)
+
+
+# ------------------------------------------------------------------------ degrees of freedom
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: np.nanvar(a, ddof=1),
+        lambda a: np.nanstd(a, ddof=1),
+        lambda a: np.sum(np.nanvar(a, axis=1, ddof=2, keepdims=True)),
+    ],
+    ids=["nanvar", "nanstd", "nanvar along axis"],
+)
+def test_degrees_of_freedom_of_spread_without_nan(f, mode):
+    a = np.array([[1.0, nan, 3.5, 4.0], [2.0, 1.0, 0.5, -2.0]])
+    direction = np.array([[0.3, 1.0, -0.7, 0.2], [1.1, -0.4, 0.6, 0.5]])
+    h = 1e-5
+
+    slope = srcad.jvp(f, (a,), (direction,))[1] if mode == "forward" else None
+    if slope is None:
+        slope = np.sum(srcad.grad(f)(a) * direction)
+
+    want = (f(a + h * direction) - f(a - h * direction)) / (2 * h)
+    np.testing.assert_allclose(slope, want, rtol=1e-8)

@@ -5,6 +5,7 @@ import pytest
 
 import srcad
 from srcad import testing
+from tests.numeric import difference
 
 
 def test_sum_of_weights_is_kept_for_the_reverse_pass():
@@ -40,3 +41,24 @@ def test_weights_that_are_none_in_one_call(rng):
     x = rng.normal(size=4)
     testing.check_grads(f, [x], order=2)
     testing.check_grads(f, [x, rng.uniform(0.5, 1.0, 4)], order=2)
+
+
+CUBE = np.arange(27.0).reshape(3, 3, 3) ** 1.5
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda w: np.average(CUBE, axis=(-1, 0), weights=w),
+        lambda w: np.average(CUBE, axis=(2, 0), weights=w),
+        lambda w: np.average(CUBE, (-1, -2), w),
+    ],
+    ids=["last and first", "descending", "both from the end"],
+)
+def test_weights_on_axes_in_descending_order(f):
+    w = np.arange(1.0, 10.0).reshape(3, 3) ** 0.5
+
+    def g(w):
+        return np.sum(f(w) ** 2)
+
+    np.testing.assert_allclose(srcad.grad(g)(w), difference(g, (w,)), rtol=1e-7)

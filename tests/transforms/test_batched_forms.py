@@ -128,3 +128,21 @@ def test_the_hessian_of_a_product_with_several_factors_agrees_with_differences()
     want = [(rows(x + h * e) - rows(x - h * e)) / (2 * h) for e in np.eye(4)]
 
     np.testing.assert_allclose(hessian(f)(x), want, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "flat",
+    [
+        lambda a: np.ravel(a, order="F"),
+        lambda a: np.reshape(a, (-1,), order="F"),
+        lambda a: np.reshape(a, (6, 2), order="F")[:, 1],
+    ],
+    ids=["ravel", "reshape", "reshape to matrix"],
+)
+def test_entries_in_fortran_order_in_all_directions(flat):
+    w = np.arange(12.0).reshape(3, 4) + 1.0
+
+    def f(x):
+        return flat(np.sin(x[:3, None] * w * x[3:]))
+
+    assert_jacobian(f, np.linspace(0.1, 0.7, 7), modes=("fwd",))

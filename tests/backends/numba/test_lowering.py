@@ -26,6 +26,7 @@ B = RNG.normal(size=(3, 4))
 S = A.T @ A + np.eye(3)
 T = RNG.normal(size=(2, 3, 4))
 K = np.array([2, 0, 4, 2])
+TIES = np.array([[0.0, 3.0, 1.0, 3.0, 3.0], [2.0, 2.0, 1.0, 0.0, 2.0]])
 
 
 # ------------------------------------------------------------------------------- functions
@@ -254,6 +255,9 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "cumsum": (lambda x: np.sum(np.cumsum(x) ** 2), (X,)),
     "cumsum of rows": (lambda a: np.sum(np.cumsum(a, axis=1) ** 2), (A,)),
     "argmax": (lambda x: x[np.argmax(x)] ** 2, (X,)),
+    "argmax of ties": (lambda x, k: x[np.argmax(k)] ** 2, (X, TIES[0])),
+    "argmin of ties": (lambda x, k: x[np.argmin(-k)] ** 2, (X, TIES[1])),
+    "argmax of ties along axis": (lambda x, k: np.sum(x[np.argmax(k, axis=1)] ** 2), (X, TIES)),
     "logsumexp": (lambda a: np.sum(np.log(np.sum(np.exp(a - np.max(a, axis=1, keepdims=True)), axis=1))), (A,)),  # noqa: E501
     "slices": (lambda x: np.sum(x[1:] * x[:-1]) + np.sum(x[::2]) + np.sum(x[-3:] ** 2), (X,)),
     "backward": (lambda x: np.sum(x[::-1] * x) + np.sum(np.flip(x) ** 3) + np.sum(x[3:0:-1]), (X,)),

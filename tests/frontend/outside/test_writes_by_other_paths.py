@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -230,3 +231,64 @@ def test_write_in_context_manager_exit_visible():
 
     assert srcad.grad(loss)(1.0) == 1.5
     assert store.w == 1.5
+
+
+# ------------------------------------------------------------------------- calls left as they are
+SCALE = 2.0
+
+
+def of_an_enclosing_function():
+    scale = 2.0
+
+    @functools.lru_cache
+    def grow(k):
+        nonlocal scale
+        scale = scale + k
+
+    def f(x):
+        y = x * scale
+        grow(1)
+        return y + x * scale
+
+    return f
+
+
+def of_two_enclosing_functions():
+    scale = 2.0
+
+    def bound():
+        @functools.lru_cache
+        def grow(k):
+            nonlocal scale
+            scale = scale + k
+
+        return grow
+
+    grow = bound()
+
+    def f(x):
+        grow(1)
+        return x * scale
+
+    return f
+
+
+def of_the_module():
+    @functools.lru_cache
+    def grow(k):
+        global SCALE
+        SCALE = SCALE + k
+
+    def f(x):
+        grow(1)
+        return x * SCALE
+
+    return f
+
+
+@pytest.mark.parametrize(
+    "made", [of_an_enclosing_function, of_two_enclosing_functions, of_the_module]
+)
+def test_variable_that_a_cached_function_may_rebind_is_not_read_after_its_call(made):
+    with pytest.raises(errors.MutationError, match="cannot tell what the call of 'grow' leaves"):
+        srcad.grad(made())(1.0)

@@ -441,3 +441,21 @@ def kind_asked_by_instance(x, y):
 @pytest.mark.parametrize("f", [kind_asked_by_class, kind_asked_by_instance])
 def test_array_or_scalar_kind_checked_in_each_iteration(f):
     assert_program(f, np.array([0.7, 1.1]), np.array(0.6))
+
+
+# ------------------------------------------------------------------------- reductions
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x, axis=0) ** 2,
+        lambda x: np.max(x, axis=-1) * x,
+        lambda x: np.prod(x, axis=0) * np.sum(x, axis=-1),
+    ],
+    ids=["sum", "max", "prod"],
+)
+@pytest.mark.parametrize("x", [np.array(1.5), 1.5], ids=["array", "number"])
+def test_reduction_of_a_number_along_an_axis(f, x):
+    found = srcad.grad(f)(x)
+
+    assert np.shape(found) == ()
+    assert found == pytest.approx(3.0)
