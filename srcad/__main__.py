@@ -24,6 +24,7 @@ import srcad
 from srcad import demo, rules, runtime, testing
 from srcad.api import asking, looking
 from srcad.arguments.request import parameters_of, requested
+from srcad.backends.numba.lowering import is_lowered
 from srcad.backends.registry import BACKENDS
 from srcad.calling.gradient import exported, inspection
 from srcad.calling.inspection import Inspection
@@ -185,8 +186,6 @@ def _check(options: argparse.Namespace) -> int:
 
 def _rules(options: argparse.Namespace) -> int:
     """Print the whole row of an exact name, or the rules of functions with a word in theirs."""
-    from srcad.backends.numba.lowering import is_lowered  # long to import, and only read here
-
     exact = printing.rows_of_exact_name(options.word)
     for row in exact:
         print(printing.whole(row))
