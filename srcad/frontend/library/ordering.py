@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from srcad.frontend.branches.choices import choose
+from srcad.frontend.domain.predicates import is_of_users
 from srcad.frontend.domain.structure import is_mutable
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -139,9 +140,11 @@ def sorted_(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 def _known_order(keys: list[AbstractValue], reverse: AbstractValue) -> list[int] | None:
     """Return the order of constant keys; of pairs, if their first parts differ."""
-    if not isinstance(reverse, Constant):
-        return None
     heads = [b.items[0] if isinstance(b, TupleValue) and b.items else b for b in keys]
+    if not isinstance(reverse, Constant) or any(
+        isinstance(b, Constant) and is_of_users(b) for b in heads
+    ):
+        return None
     values = [b.value for b in heads if isinstance(b, Constant) and b.atom is None]
     if len(values) < len(keys) or any(isinstance(b, Value | Structure) for b in heads):
         return None

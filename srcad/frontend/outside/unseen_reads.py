@@ -11,7 +11,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -23,13 +23,16 @@ from srcad.frontend.domain.predicates import is_hashable, is_nondifferentiable
 from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import AbstractValue, Constant, FunctionValue, Holder
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.outside.doubts import record_possible_writes
 from srcad.frontend.outside.places import active_places
-from srcad.frontend.source.effects import Effects, effects_of
+from srcad.frontend.source.effects import Effects, effects_of, effects_of_special_methods
 from srcad.frontend.source.written_names import ANYTHING, written_outside
 from srcad.ir import primitives
-from srcad.ir.core import Arg, Const, Display, Value, values_in
+from srcad.ir.core import Arg, Atom, Const, Display, Value, values_in
 from srcad.ir.memory import is_operator, stores_outside
+from srcad.ir.traits import is_attribute
 from srcad.rules.registry import row_of
+from srcad.runtime import sorted_positions
 from srcad.startup.identifiers import is_instance, label, module_of
 from srcad.types.objects import is_of_library
 from srcad.types.sources import Unreadable, read
@@ -42,6 +45,16 @@ _BY_ANY_NAME = frozenset(
 )  # fmt: skip
 _READERS = (operator.attrgetter, operator.methodcaller, operator.itemgetter)
 _RUNNING = (types.GeneratorType, map, filter)
+_TRUTH = ("__bool__", "__len__")
+# The special methods that operations run whose rows tell none.
+_SPECIAL: dict[Any, tuple[str, ...]] = {
+    primitives.not_: _TRUTH,
+    primitives.contains: ("__contains__", "__iter__", "__getitem__", "__eq__", "__hash__"),
+    primitives.replaced: ("__hash__", "__eq__"),
+    sorted_positions: ("__lt__", "__gt__"),
+    **dict.fromkeys((getattr, hasattr, isinstance, issubclass, type, id, callable), ()),
+    **dict.fromkeys((operator.is_, operator.is_not, primitives.is_), ()),
+}
 _DATA = (int, float, complex, str, bytes, type(None), np.ndarray, np.dtype, np.generic, slice)
 
 
@@ -64,6 +77,7 @@ def note_call(
     if isinstance(result.type, Opaque):
         outside.code[result] = code
     outside.all_code.update((id(one), one) for one in code)
+    _note_writes(state, target, args, code)
     by_operator = is_operator(target) and not any(map(state.paths.get, _values(args)))
     if by_operator or not _runs_code(target) or is_nondifferentiable(target, (result,)):
         return
@@ -73,6 +87,41 @@ def note_call(
         name = _name_of(target, args)
         error = _error(state, name)
         outside.unseen.append(UnseenRead(result, code, frozenset(places), repeated, error))
+
+
+def _note_writes(state: Machine, target: Any, args: tuple[Arg, ...], code: tuple[Any, ...]) -> None:
+    """Note what an operation may change outside by the functions and objects that it is given.
+
+    A call that is left as it stands is noted where it is read, and so is a read of an attribute.
+    """
+    called = args[:1] if target is primitives.apply else (Const(target),)
+    given = [one for one in code if Const(one) not in called]
+    if not is_hashable(target):
+        note_special_methods(state, given, None, _name_of(target, args))
+    elif target in _SPECIAL:
+        note_special_methods(state, given, _SPECIAL[target], _name_of(target, args))
+    elif _runs_code(target) and not is_attribute(target):
+        special = row_of(target).special
+        fills_in = bool(special) and isinstance(args[0], Const) and isinstance(args[0].value, str)
+        names = None if fills_in else special or None
+        note_special_methods(state, given, names, _name_of(target, args))
+
+
+def note_special_methods(
+    state: Machine, objects: Collection[Any], names: Collection[str] | None, called: str
+) -> None:
+    """Note what an operation may change outside by special methods of objects; None for all."""
+    if not objects or names == ():
+        return
+    effects = effects_of_special_methods(objects, names, SKIPPED)
+    if effects.names:
+        record_possible_writes(state, effects, called)
+
+
+def note_truth(state: Machine, value: Atom) -> None:
+    """Note what a test of an object, whose class may define its truth, may change outside."""
+    if isinstance(value, Value) and isinstance(value.type, Fixed | Opaque):
+        note_special_methods(state, tuple(_code_in(state, (value,))), _TRUTH, "bool")
 
 
 def _values(args: Iterable[Arg]) -> Iterator[Value]:

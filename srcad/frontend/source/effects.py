@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.source.code import nested_codes
 from srcad.frontend.source.definition import definition
-from srcad.frontend.source.written_names import WrittenNames, written_outside
+from srcad.frontend.source.written_names import WrittenNames, written_by_code, written_outside
 from srcad.startup.identifiers import is_instance, module_of
 from srcad.startup.records import dataclass, field
 from srcad.types.reading import namespace
@@ -35,10 +34,12 @@ class Effects:
 
     `others` are the names that are no attributes of a method's own object; `skipped` are the
     packages that change nothing of the user's; `cut` says that more was in sight than was looked
-    at.
+    at.  Of the special methods of the classes `asked` only those in `special` are run.
     """
 
     skipped: Collection[str]
+    asked: Collection[type] = ()
+    special: Collection[str] = ()
     names: set[str] = field(default_factory=set)
     others: set[str] = field(default_factory=set)
     mentioned: set[str] = field(default_factory=set)
@@ -82,7 +83,7 @@ class Effects:
         while True:
             for cls in tuple(self.classes):
                 for name, member in tuple(vars(cls).items()):
-                    if name in self.mentioned or (name[:2] == "__" and name != "__init_subclass__"):
+                    if name in self.mentioned or self._is_run(cls, name):
                         self._see_member(member)
             new = [one for one in self.functions if one not in done]
             if not new:
@@ -90,6 +91,12 @@ class Effects:
             for function in new:
                 done.add(function)
                 self._search(function)
+
+    def _is_run(self, cls: type, name: str) -> bool:
+        """Return True if a special method may be run, though nothing names it."""
+        if cls in self.asked:
+            return name in self.special
+        return name[:2] == "__" and name != "__init_subclass__"
 
     def _see_member(self, member: Any) -> None:
         if isinstance(member, staticmethod | classmethod):
@@ -114,10 +121,7 @@ class Effects:
         # A wrapper that a skipped package makes has the module of the wrapped function, by `wraps`.
         if str(function.__globals__.get("__name__")).partition(".")[0] not in self.skipped:
             written = _written(function)
-            if written is None:
-                code = function.__code__
-                self.mentioned.update(*(one.co_names for one in (code, *nested_codes(code))))
-                return
+            written = written or written_by_code(function.__code__)
             self.take(written, function.__globals__)
         for cell in function.__closure__ or ():
             self.see(cell.cell_contents if is_filled(cell) else None)
@@ -133,10 +137,11 @@ def _parts(found: Any) -> Iterator[Any]:
         yield from (found.func, *found.args, *found.keywords.values())
     elif is_instance(found, functools._lru_cache_wrapper):
         yield found.__wrapped__
-    elif is_instance(found, list | tuple | set | frozenset):
-        yield from found
     elif is_instance(found, dict):
-        yield from found.values()
+        yield from dict.values(found)
+    elif is_instance(found, list | tuple | set | frozenset):
+        plain: Any = next(cls for cls in (list, tuple, set, frozenset) if is_instance(found, cls))
+        yield from plain.__iter__(found)  # a class derived from it may count its own reads
     else:
         yield from namespace(found).values()
 
@@ -156,3 +161,45 @@ def effects_of(function: Any, given: Iterable[Any], skipped: Collection[str]) ->
         found.see(one)
     found.search()
     return found
+
+
+def effects_of_special_methods(
+    objects: Collection[Any], names: Collection[str] | None, skipped: Collection[str]
+) -> Effects:
+    """Return the state outside that an operation may change by special methods of its operands.
+
+    Parameters
+    ----------
+    objects : collection
+        Functions, which the operation may call, and objects.
+    names : collection of str or None
+        The special methods that it may run; None stands for all that read an object.
+    skipped : collection of str
+        The packages that change nothing of the user's.
+    """
+    classes = {type(one): None for one in objects if not is_instance(one, types.FunctionType)}
+    asked = tuple(dict.fromkeys(base for cls in classes for base in cls.__mro__))
+    own = {
+        name
+        for base in asked
+        if module_of(base).partition(".")[0] not in skipped
+        for name, member in vars(base).items()
+        if name[:2] == "__" and is_instance(member, types.FunctionType)
+    }
+    run = own - _OF_STATEMENTS if names is None else own.intersection(names)
+    functions = [one for one in objects if is_instance(one, types.FunctionType)]
+    found = Effects(skipped, asked, run)
+    for one in objects if run else functions:
+        found.see(one)
+    found.search()
+    return found
+
+
+# Special methods that statements run, and making and calling objects.
+_OF_STATEMENTS = frozenset(
+    ["__init__", "__post_init__", "__new__", "__init_subclass__", "__set_name__", "__del__",
+     "__setattr__", "__delattr__", "__setitem__", "__delitem__", "__getattr__", "__getattribute__",
+     "__enter__", "__exit__", "__aenter__", "__aexit__", "__get__", "__set__", "__delete__",
+     "__call__", "__class_getitem__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
+     "__copy__", "__deepcopy__"]
+)  # fmt: skip

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import inspect
 import re
 import types
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
+from srcad.frontend.source.code import nested_codes
 from srcad.frontend.source.syntax import declared_names, nodes_of, per_node
 from srcad.startup.records import dataclass
 
@@ -161,6 +164,33 @@ def written_outside(node: ast.AST) -> WrittenNames:
         elif isinstance(inner, ast.Attribute):
             mentioned.add(inner.attr)
     return WrittenNames(frozenset(names), frozenset(others), frozenset(mentioned))
+
+
+def written_by_code(code: CodeType) -> WrittenNames:
+    """Return the writes of a function without a text, as its instructions tell.
+
+    What it writes into may be its own: instructions do not tell names that hold only new objects.
+    """
+    codes = (code, *nested_codes(code))
+    makes = code.co_name in _MAKERS
+    names: set[str] = set()
+    mentioned: set[str] = set()
+    for one in codes:
+        mentioned.update(one.co_names)
+        for instruction in dis.get_instructions(one):
+            operation, _, place = instruction.opname.partition("_")
+            if operation not in ("STORE", "DELETE"):
+                continue
+            free = place == "DEREF" and instruction.argval in code.co_freevars
+            if free or place == "GLOBAL" or (place == "ATTR" and not makes):
+                names.add(instruction.argval)
+            elif place in ("SUBSCR", "SLICE"):
+                names.add(ITEMS)
+    if not mentioned.isdisjoint(_BY_ANY_NAME):
+        names.add(ANYTHING)
+    if not mentioned.isdisjoint(_CHANGING):
+        names.add(ITEMS)
+    return WrittenNames(frozenset(names), frozenset(names), frozenset(mentioned))
 
 
 def _first_parameter(node: ast.AST) -> str | None:
