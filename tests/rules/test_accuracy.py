@@ -294,7 +294,9 @@ QUICK = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("target", some(COUNTERPARTS, lambda _, f: f in QUICK), ids=qualified_name)
+@pytest.mark.parametrize(
+    "target", some(COUNTERPARTS, lambda _, f: f in QUICK, every=2), ids=qualified_name
+)
 def test_slope_accurate_to_few_units(target):
     if target in FEWER_DIGITS_BEFORE and np.lib.NumpyVersion(scipy.__version__) < "1.18.0":
         pytest.skip("SciPy computes the function itself with fewer digits before version 1.18")
