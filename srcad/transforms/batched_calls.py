@@ -285,9 +285,27 @@ def _ask(scope: BatchedScope, op: Call) -> None:
         rest = Display("slice", (Const(1), Const(None), Const(None)))
         scope.builder.call(operator.getitem, whole, rest, result=op.result)
         return
+    if op.target is np.size and len(op.args) == 1 and rank(argument_type(op.args[0])):
+        _ask_size(scope, op)
+        return
     args = [_asked(scope, op, a) for a in op.args]
     kwargs = [(name, scope.of(a)) for name, a in op.kwargs]
     scope.builder.call(op.target, *args, kwargs=kwargs, result=op.result, effect=op.effect)
+
+
+def _ask_size(scope: BatchedScope, op: Call) -> None:
+    """Count the entries in one direction by the lengths, which are there without a direction."""
+    axes = rank(argument_type(op.args[0]))
+    assert axes is not None
+    whole = scope.builder.shape(scope.of(op.args[0]))
+    found: Atom = Const(1)
+    for k in range(1, axes + 1):
+        result = op.result if k == axes else None
+        if k == 1:
+            found = scope.builder.call(operator.getitem, whole, Const(k), result=result)
+        else:
+            length = scope.builder.call(operator.getitem, whole, Const(k))
+            found = scope.builder.call(operator.mul, found, length, result=result)
 
 
 _OF_MEMORY = frozenset({runtime.check_distinct_objects, runtime.check_separate_memory})

@@ -89,3 +89,17 @@ def test_reverse_jacobian_of_result_that_is_empty_in_a_later_call():
     assert jacobian(x, 0).shape == (2, 0, 2)
     outer = np.array([[3 * 0.36, 0.0], [2 * 0.66, 0.36]])
     np.testing.assert_allclose(jacobian(x, 1)[:, 0], outer, rtol=1e-12)
+
+
+@pytest.mark.parametrize("times", [4, 5])
+def test_reverse_jacobian_of_derivative_of_polynomial_of_low_degree_is_empty(times):
+    found = srcad.jacrev(lambda p: np.polyder(p * p, times))(np.array([1.0, 2.0, 0.5]))
+    assert found.shape == (0, 3)
+
+
+def test_reverse_jacobian_that_counts_entries_of_empty_rows_is_empty():
+    def f(m):
+        rows = m[:0] * np.size(m * m)
+        return rows * np.size(rows)
+
+    assert srcad.jacrev(f)(np.ones((2, 3))).shape == (0, 3, 2, 3)
