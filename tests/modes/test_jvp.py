@@ -618,3 +618,24 @@ def test_jvp_of_integral_by_distance_of_points(f, x):
     h = 1e-5
     assert value == f(x)
     assert slope == pytest.approx(1.5 * (f(x + h) - f(x - h)) / (2 * h), rel=1e-8)
+
+
+# ------------------------------------------------------------------------ partial orders
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.partition(x, 2),
+        lambda x: np.partition(x * x, (1, 3)),
+        lambda x: np.partition(np.outer(x, x), 1, axis=0),
+        lambda x: np.partition(np.outer(x, x[:2]), 4, axis=None),
+    ],
+    ids=["vector", "several places", "columns", "flattened"],
+)
+def test_jvp_of_partition_agrees_with_differences(f):
+    x, x_dot = np.array([0.9, -0.4, 1.3, 0.1, -1.2]), np.array([1.0, -2.0, 0.5, 3.0, 0.7])
+
+    y, y_dot = srcad.jvp(f, (x,), (x_dot,))
+
+    h = 1e-6
+    np.testing.assert_array_equal(y, f(x))
+    np.testing.assert_allclose(y_dot, (f(x + h * x_dot) - f(x - h * x_dot)) / (2 * h), atol=1e-8)

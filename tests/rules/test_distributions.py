@@ -272,3 +272,17 @@ def test_ranks_are_constant_and_a_mode_has_no_derivative():
     assert np.array_equal(srcad.grad(lambda x: np.sum(x * stats.rankdata(x)))(x), [1.5, 3.0, 1.5])
     with pytest.raises(srcad.errors.NotDifferentiableError, match="most frequent number"):
         srcad.grad(lambda x: stats.mode(x)[0])(x)
+
+
+ISOTROPIC = {
+    "density": lambda c: np.sum(stats.multivariate_normal.pdf(POINTS, CENTRE, c)),
+    "logarithm": lambda c: np.sum(stats.multivariate_normal.logpdf(POINTS, CENTRE, c) ** 2),
+    "of t": lambda c: np.sum(stats.multivariate_t.logpdf(POINTS, CENTRE, c, 3.5)),
+}
+POINTS = np.array([[0.3, -0.8, 1.1], [0.9, 0.2, -0.4]])
+CENTRE = np.array([0.1, -0.2, 0.4])
+
+
+@pytest.mark.parametrize("name", ISOTROPIC)
+def test_multivariate_density_with_covariance_that_is_a_number(name):
+    check_grads(ISOTROPIC[name], (1.3,), order=1)

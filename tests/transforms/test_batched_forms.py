@@ -146,3 +146,23 @@ def test_entries_in_fortran_order_in_all_directions(flat):
         return flat(np.sin(x[:3, None] * w * x[3:]))
 
     assert_jacobian(f, np.linspace(0.1, 0.7, 7), modes=("fwd",))
+
+
+CUBE = np.arange(24.0).reshape(2, 3, 4) + 1.0
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda a: a[0, :, [2, 0, 1]],
+        lambda a: a[[1, 0, 1], :, 2],
+        lambda a: a[1, [0, 2, 2]],
+        lambda a: a[..., 1, [3, 0]],
+    ],
+    ids=["number first", "number last", "side by side", "behind an ellipsis"],
+)
+def test_number_beside_list_in_index_in_all_directions(part):
+    def f(x):
+        return part(np.sin(x[:2, None, None] * CUBE * x[2:]))
+
+    assert_jacobian(f, np.linspace(0.1, 0.7, 6), modes=("fwd",))

@@ -86,3 +86,20 @@ def test_float_arange_derivative(name: str) -> None:
 
 def test_integer_arange_bound_has_no_gradient() -> None:
     assert srcad.gradient(lambda n, x: np.sum(np.arange(n) * x), 3, X)[0] is None
+
+
+def stored(x, places):
+    y = x * x
+    y[places] = x[:2]
+    return y
+
+
+LISTS_OF_PLACES = {
+    "collected": lambda x, places: np.sum(x[[k for k in places if x[k] > 0]] ** 2),
+    "written": lambda x, places: np.sum(stored(x, places) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", LISTS_OF_PLACES)
+def test_place_named_twice_by_list_gets_every_cotangent(name: str) -> None:
+    testing.check_grads(LISTS_OF_PLACES[name], (X, [1, 1]), wrt=0, order=1)

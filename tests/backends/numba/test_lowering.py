@@ -261,6 +261,9 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "logsumexp": (lambda a: np.sum(np.log(np.sum(np.exp(a - np.max(a, axis=1, keepdims=True)), axis=1))), (A,)),  # noqa: E501
     "slices": (lambda x: np.sum(x[1:] * x[:-1]) + np.sum(x[::2]) + np.sum(x[-3:] ** 2), (X,)),
     "backward": (lambda x: np.sum(x[::-1] * x) + np.sum(np.flip(x) ** 3) + np.sum(x[3:0:-1]), (X,)),
+    "backward by two": (lambda x: np.sum(x[::-2] ** 3), (X,)),
+    "backward by three": (lambda x: np.sum(x[::-3] * x[:2]), (X,)),
+    "backward by two between ends": (lambda a: np.sum(a[3:0:-2, 2::-2] ** 3), (A,)),
     "indices": (lambda a: a[1, 2] * a[-1, 0] + np.sum(a[2] * a[0]), (A,)),
     "new axes": (lambda x: np.sum(x[:, None] * x[None, :] - x[:, None]), (X,)),
     "transposes": (lambda a: np.sum(a.T * a.T) + np.sum(np.swapaxes(a, 0, 1)[1]), (A,)),

@@ -37,3 +37,41 @@ def test_class_pattern_with_too_many_positions_rejected() -> None:
 
     with pytest.raises(errors.UnsupportedSyntaxError, match="2 positions"):
         grad(f)(0.7)
+
+
+def first_of_several(xs):
+    match xs:
+        case [first, *rest]:
+            return first**2 + 3.0 * len(rest)
+        case _:
+            return 0.0
+
+
+def last_of_several(xs):
+    match xs:
+        case (*_, last):
+            return last**3
+        case _:
+            return 0.0
+
+
+def both_ends(xs):
+    match xs:
+        case [a, *_, b]:
+            return a * b
+        case _:
+            return xs[0] ** 2
+
+
+@pytest.mark.parametrize(
+    ("f", "xs", "gradient"),
+    [
+        (first_of_several, [3.0], [6.0]),
+        (last_of_several, (2.0,), (12.0,)),
+        (both_ends, [3.0, 2.0], [2.0, 3.0]),
+        (both_ends, [3.0], [6.0]),
+    ],
+    ids=["first", "last", "both ends", "too short"],
+)
+def test_star_pattern_matches_no_items(f, xs, gradient) -> None:
+    assert grad(f)(xs) == gradient
