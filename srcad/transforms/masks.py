@@ -10,6 +10,7 @@ Code without masks pays nothing, and neither does code whose partials are finite
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ from srcad.rules.registry import row_of
 from srcad.rules.row import Rule
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.selection_masks import selection_mask
-from srcad.transforms.sweep import Sweep
+from srcad.transforms.sweep import Sweep, is_scalar
 from srcad.types.numeric import Numeric
 
 
@@ -46,13 +47,34 @@ def record_mask(scope: ReverseScope, y_bar: Atom, partial: Any, bar: Atom) -> At
 def cut(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any) -> Atom | None:
     """``y_bar`` where a mask is True and exact zeros elsewhere, though `y_bar` be infinite there.
 
-    None where a product with the mask does: for a cotangent that no singular partial has made.
+    None where a product with the mask does: for a cotangent that no singular partial has made, and
+    where the mask does not put inf or nan in the place of entries, at which any partial may be nan.
     """
     if not isinstance(partial, Value) or not _is_mask(partial):
         return None
-    if not _meets_singularity(scope.sweep, op.result):
+    if not _meets_singularity(scope.sweep, op.result) and not _may_put_in_infinite(scope, op):
         return None
     return scope.call(np.where, partial, y_bar, Const(0.0))
+
+
+def _may_put_in_infinite(scope: ReverseScope, op: Call) -> bool:
+    """Return True if a number that takes the place of entries may be inf or nan.
+
+    It is in ``np.where(m, np.nan, x)``, and may be if it is given to the function.
+    """
+    for arg in op.args:
+        if isinstance(arg, Const):
+            if isinstance(arg.value, float) and not math.isfinite(arg.value):
+                return True
+        elif isinstance(arg, Value) and _is_unknown_number(scope, arg):
+            return True
+    return False
+
+
+def _is_unknown_number(scope: ReverseScope, value: Value) -> bool:
+    """Return True for a number, not an integer, through which no derivative flows."""
+    is_number = isinstance(value.type, Numeric) and value.type.kind in "fc"
+    return is_number and is_scalar(value.type) and scope.sweep.facts.of(value) is False
 
 
 def _meets_singularity(sweep: Sweep, value: Value) -> bool:

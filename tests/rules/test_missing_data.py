@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import srcad
 from tests.marks import some
@@ -609,3 +610,35 @@ def test_degrees_of_freedom_of_spread_without_nan(f, mode):
 
     want = (f(a + h * direction) - f(a - h * direction)) / (2 * h)
     np.testing.assert_allclose(slope, want, rtol=1e-8)
+
+
+def with_literal(x, rule):
+    return rule(np.where(np.arange(x.size) == 0, np.inf, x))
+
+
+def with_number_given(x, rule, number=np.inf):
+    return rule(np.where(np.arange(x.size) == 0, number, x))
+
+
+def with_literal_second(x, rule):
+    return rule(np.where(np.arange(x.size) > 0, x, np.inf))
+
+
+@pytest.mark.parametrize("program", [with_literal, with_number_given, with_literal_second])
+@pytest.mark.parametrize(
+    ("rule", "slope"),
+    [
+        (scipy.stats.gamma(2.0).cdf, lambda v: v * np.exp(-v)),
+        (lambda v: scipy.stats.gamma.cdf(v, 2.0), lambda v: v * np.exp(-v)),
+        (lambda v: np.exp(-v * v), lambda v: -2.0 * v * np.exp(-v * v)),
+        (lambda v: 1.0 / np.hypot(v, 1.0), lambda v: -v / (v * v + 1.0) ** 1.5),
+    ],
+    ids=["frozen", "gamma", "gauss", "hypot"],
+)
+def test_entries_replaced_by_infinity_have_no_part_in_the_gradient(program, rule, slope):
+    x = np.array([0.5, 1.2, 0.4])
+
+    with np.errstate(all="ignore"):
+        found = srcad.grad(lambda x: np.sum(program(x, rule)))(x)
+
+    np.testing.assert_allclose(found, [0.0, *slope(x[1:])], rtol=1e-12)
