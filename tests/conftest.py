@@ -85,12 +85,16 @@ def _keep(
 
 
 def _thin(items: list[pytest.Item]) -> None:
-    """Leave two of three cases of long tables to the mark `random`."""
+    """Leave two of three cases of long tables to the mark `random`.
+
+    Tables with the mark `whole` are cheap, and find most mistakes in rules.
+    """
     tables: dict[str, list[pytest.Item]] = {}
     for item in items:
         tables.setdefault(item.nodeid.split("[")[0], []).append(item)
     for cases in tables.values():
-        if len(cases) > _LONG and not any(case.get_closest_marker("random") for case in cases):
+        chosen = any(case.get_closest_marker(m) for case in cases for m in ("random", "whole"))
+        if len(cases) > _LONG and not chosen:
             for k, case in enumerate(cases):
                 if k % 3:
                     case.add_marker("random")

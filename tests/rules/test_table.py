@@ -14,6 +14,7 @@ def name_of(call):
     return f"{getattr(target, '__name__', target)}{shapes}{kwargs or ''}"[:90]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("call", CALLS, ids=name_of)
 def test_a_rule_is_the_transpose_of_the_differences(call, rng):
     left, right = products(*call, rng)
