@@ -188,8 +188,9 @@ def _rules(options: argparse.Namespace) -> int:
     """Print the whole row of an exact name, or the rules of functions with a word in theirs."""
     exact = printing.rows_of_exact_name(options.word)
     for row in exact:
-        print(printing.whole(row))
-        print(f"    {'numba':12}{'lowered' if is_lowered(row.target) else 'not lowered'}")
+        print(
+            printing.whole(row, ("numba", "lowered" if is_lowered(row.target) else "not lowered"))
+        )
     if exact:
         return 0
     named = {registry.qualified_name(row.target): row for row in rules.rows()}

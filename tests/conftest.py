@@ -85,10 +85,7 @@ def _keep(
 
 
 def _thin(items: list[pytest.Item]) -> None:
-    """Leave two of three cases of long tables to the mark `random`.
-
-    Tables with the mark `whole` are cheap, and find most mistakes in rules.
-    """
+    """Mark two of three cases of long tables as `random`, unless the table is marked `whole`."""
     tables: dict[str, list[pytest.Item]] = {}
     for item in items:
         tables.setdefault(item.nodeid.split("[")[0], []).append(item)

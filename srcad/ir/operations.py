@@ -105,7 +105,8 @@ class Operation:
     lengths, or its lengths and dtype, as `asks_for` says.  It `answers` a question if its result is
     a flag.  `flows` are the operands whose derivatives reach the result; None leaves
     that to the table of rules.  It `hands_on` what decides what comes next: a callee that is an
-    operand, or an error.  It is `pure` if it only computes, although the table may not know it.
+    operand, or an error.  It is `pure` if it only computes, although the table may not know it.  Of
+    operands that are objects it may run the `special` methods.
 
     Python has it `written` as an expression of its operands ``a``, ``b``, ``c``, and `stored` as a
     statement that changes the first.  A person would have its result `called` so.
@@ -121,6 +122,7 @@ class Operation:
     flows: slice | tuple[int, ...] | None = None
     hands_on: Literal["callee", "error"] | None = None
     pure: bool = True
+    special: tuple[str, ...] = ()
     written: str | None = None
     stored: str | None = None
     called: str | None = None

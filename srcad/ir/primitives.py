@@ -187,6 +187,7 @@ def without(items: Any, index: Any) -> Any:
     memory=NewVersion(of="list", does="sets"),
     result=types_of.replaced,
     flows=(0, 2),
+    special=("__hash__", "__eq__"),
     stored="a[b] = c",
 )
 def replaced(items: Any, index: Any, value: Any) -> Any:
@@ -295,7 +296,15 @@ def not_(a: Any) -> bool:
     return not a
 
 
-@Operation(result=types_of.flag, answers=True, owed=True, pure=False, flows=(), written="b in a")
+@Operation(
+    result=types_of.flag,
+    answers=True,
+    owed=True,
+    pure=False,
+    flows=(),
+    special=("__contains__", "__iter__", "__getitem__", "__eq__", "__hash__"),
+    written="b in a",
+)
 def contains(container: Any, value: Any) -> bool:
     """``value in container``."""
     return value in container

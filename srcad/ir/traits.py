@@ -312,6 +312,12 @@ def is_zeros_like(target: Any) -> bool:
     return row.law == "zeros" and row.order == "follows"
 
 
+def special_methods_of(target: Any) -> tuple[str, ...]:
+    """Return the special methods of objects that an operation may run, as far as its row tells."""
+    row = operation_of(target)
+    return (row.special if row is not None else ()) or table.row_of(target).special
+
+
 def law_of_operator(target: Any) -> Law:
     """Return the law of one of Python's operators; of other functions none."""
     return table.row_of(target).law if module_of(target) == "_operator" else ""

@@ -17,7 +17,7 @@ from srcad.rules.row import Columns, Result, Rule, Sign
 
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _WIDTH = 12
-_NOT_COLUMNS = ("samples", "kinks", "primal", "result")  # which are printed in another way
+_PRINTED_BELOW = ("samples", "kinks", "primal", "result")  # the other columns come first
 _DEFAULT = Rule(None, "")
 
 
@@ -32,20 +32,22 @@ def place_of(row: Rule) -> str:
 
 
 def formula(function: Callable[..., Any]) -> str:
-    """Return the text of a rule with its decorators."""
+    """Return the source of a rule with its decorators."""
     try:
         return textwrap.dedent(inspect.getsource(function)).rstrip()
     except OSError:
-        return "(its text is not available)"
+        return "(its source is not available)"
 
 
-def whole(row: Rule) -> str:
+def whole(row: Rule, *more: tuple[str, str]) -> str:
     """Return all that a row says: spellings, columns not at their default, samples, formulas.
 
     Parameters
     ----------
     row : Rule
         A row of the table, or one that only tells facts.
+    *more : tuple of str
+        Names and texts of further lines.
 
     Returns
     -------
@@ -56,13 +58,13 @@ def whole(row: Rule) -> str:
     --------
     >>> import numpy as np
     >>> from srcad import rules
-    >>> print(whole(rules.rule_for(np.radians)).partition("(")[0])
-    numpy.radians: derivative
+    >>> whole(rules.rule_for(np.radians)).partition("  (")[0]
+    'numpy.radians: derivative'
     """
     lines = [("spellings", ", ".join(_spellings(row)))]
     for name in Columns.__annotations__:
         value = getattr(row, name)
-        if name not in _NOT_COLUMNS and value != getattr(_DEFAULT, name):
+        if name not in _PRINTED_BELOW and value != getattr(_DEFAULT, name):
             lines.append((name, _spelled(value)))
     if row.result is not None:
         lines.append(("result", _of_result(row.result)))
@@ -80,7 +82,7 @@ def whole(row: Rule) -> str:
         if function is not None:
             name = f"batch, {operand}" if operand else "batch"
             lines.append((name, _without_decorators(function)))
-    return "\n".join([heading(row), *[_line(*line) for line in lines]])
+    return "\n".join([heading(row), *[_line(*line) for line in (*lines, *more)]])
 
 
 def _line(name: str, text: str) -> str:
@@ -118,14 +120,14 @@ def _of_result(result: Result) -> str:
 
 
 def _without_decorators(function: Callable[..., Any]) -> str:
-    """Return the text of a function as it stands, or of a lambda on one line."""
+    """Return the source of a function without its decorators, or of a lambda on one line."""
     node = definition(function) if isinstance(function, FunctionType) else None
     if node is None:
         return qualified_name(function)
     if isinstance(node, ast.Lambda):
         return ast.unparse(node)
     lines, first = inspect.getsourcelines(function)
-    return textwrap.dedent("".join(lines[node.lineno - max(first, 1) :])).rstrip()
+    return textwrap.dedent("".join(lines[node.lineno - first :])).rstrip()
 
 
 def rows_of_exact_name(word: str) -> list[Rule]:
@@ -153,7 +155,8 @@ def rows_of_exact_name(word: str) -> list[Rule]:
 def _named(word: str) -> Any:
     """Return the object with a dotted name, as ``np.linalg.norm``; None if there is none."""
     parts = word.split(".")
-    parts[0] = {"np": "numpy", "sp": "scipy"}.get(parts[0], parts[0])
+    if parts[0] == "np":
+        parts[0] = "numpy"
     for count in range(len(parts) - 1, 0, -1):
         try:
             found = importlib.import_module(".".join(parts[:count]))

@@ -294,7 +294,7 @@ def _ask(scope: BatchedScope, op: Call) -> None:
 
 
 def _ask_size(scope: BatchedScope, op: Call) -> None:
-    """Count the entries in one direction by the lengths, which are there without a direction."""
+    """Compute the size of one direction from the shape, which is known with no direction, too."""
     axes = rank(argument_type(op.args[0]))
     assert axes is not None
     whole = scope.builder.shape(scope.of(op.args[0]))

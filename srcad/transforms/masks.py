@@ -47,21 +47,18 @@ def record_mask(scope: ReverseScope, y_bar: Atom, partial: Any, bar: Atom) -> At
 def cut(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any) -> Atom | None:
     """``y_bar`` where a mask is True and exact zeros elsewhere, though `y_bar` be infinite there.
 
-    None where a product with the mask does: for a cotangent that no singular partial has made, and
-    where the mask does not put inf or nan in the place of entries, at which any partial may be nan.
+    None where a product with the mask is enough: no singular partial has made the cotangent, and
+    the call inserts no inf or nan, at which the partial of any function may be nan.
     """
     if not isinstance(partial, Value) or not _is_mask(partial):
         return None
-    if not _meets_singularity(scope.sweep, op.result) and not _may_put_in_infinite(scope, op):
+    if not _meets_singularity(scope.sweep, op.result) and not _may_insert_infinity(scope, op):
         return None
     return scope.call(np.where, partial, y_bar, Const(0.0))
 
 
-def _may_put_in_infinite(scope: ReverseScope, op: Call) -> bool:
-    """Return True if a number that takes the place of entries may be inf or nan.
-
-    It is in ``np.where(m, np.nan, x)``, and may be if it is given to the function.
-    """
+def _may_insert_infinity(scope: ReverseScope, op: Call) -> bool:
+    """Return True if an operand is inf or nan, or a number that is not known when compiling."""
     for arg in op.args:
         if isinstance(arg, Const):
             if isinstance(arg.value, float) and not math.isfinite(arg.value):

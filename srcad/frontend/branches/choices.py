@@ -18,7 +18,6 @@ from srcad.frontend.domain.values import AbstractValue, Choice, Constant
 from srcad.frontend.machine.constants import truth
 from srcad.frontend.machine.dispatch import Args, Kwargs
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.outside.unseen_reads import note_truth
 from srcad.frontend.store import runtime_keys
 from srcad.ir.core import UNDEF, Atom, Value
 from srcad.types.numeric import BOOL, Numeric
@@ -128,10 +127,8 @@ def condition(state: Machine, box: AbstractValue) -> Atom:
 
     if isinstance(box, Constant) and box.path is None and is_of_users(box):
         return state.emit(bool, box, effect=True, type=BOOL)
-    found = state.atom(
+    return state.atom(
         on_each_side(state, box, true)
         if isinstance(box, Choice)
         else runtime_keys.tested(state, box)
     )
-    note_truth(state, found)
-    return found

@@ -218,7 +218,7 @@ def _rows(state: Machine, target: Any, args: Args) -> AbstractValue:
 
 
 def _like(target: Any, place: int) -> None:
-    """Register an operation whose result has the type of an operand."""
+    """Infer the type of an operation's result as that of one of its operands."""
 
     @means(target)
     def emit(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:

@@ -1,8 +1,9 @@
-"""Opaque calls that may read active values from locations outside the function.
+"""Calls that may run code of the user's which is not interpreted: what it reads, and writes.
 
 An integrator calls a function that reads an attribute written before: the derivative through the
 attribute is unknown.  Such calls are recorded with the user code that they may run;
-`analysis.opaque_results` refuses those on which the result of the function depends.
+`analysis.opaque_results` refuses those on which the result of the function depends.  What such code
+may write is recorded, too: functions that a call is given, and special methods of its operands.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from srcad.frontend.outside.places import active_places
 from srcad.frontend.source.effects import Effects, effects_of, effects_of_special_methods
 from srcad.frontend.source.written_names import ANYTHING, written_outside
 from srcad.ir import primitives
-from srcad.ir.core import Arg, Atom, Const, Display, Value, values_in
+from srcad.ir.argument_types import argument_type
+from srcad.ir.core import Arg, Const, Display, Value, values_in
 from srcad.ir.memory import is_operator, stores_outside
-from srcad.ir.traits import is_attribute
+from srcad.ir.traits import is_attribute, law_of_operator, special_methods_of
 from srcad.rules.registry import row_of
-from srcad.runtime import sorted_positions
 from srcad.startup.identifiers import is_instance, label, module_of
 from srcad.types.objects import is_of_library
 from srcad.types.sources import Unreadable, read
@@ -46,15 +47,6 @@ _BY_ANY_NAME = frozenset(
 _READERS = (operator.attrgetter, operator.methodcaller, operator.itemgetter)
 _RUNNING = (types.GeneratorType, map, filter)
 _TRUTH = ("__bool__", "__len__")
-# The special methods that operations run whose rows tell none.
-_SPECIAL: dict[Any, tuple[str, ...]] = {
-    primitives.not_: _TRUTH,
-    primitives.contains: ("__contains__", "__iter__", "__getitem__", "__eq__", "__hash__"),
-    primitives.replaced: ("__hash__", "__eq__"),
-    sorted_positions: ("__lt__", "__gt__"),
-    **dict.fromkeys((getattr, hasattr, isinstance, issubclass, type, id, callable), ()),
-    **dict.fromkeys((operator.is_, operator.is_not, primitives.is_), ()),
-}
 _DATA = (int, float, complex, str, bytes, type(None), np.ndarray, np.dtype, np.generic, slice)
 
 
@@ -90,38 +82,40 @@ def note_call(
 
 
 def _note_writes(state: Machine, target: Any, args: tuple[Arg, ...], code: tuple[Any, ...]) -> None:
-    """Note what an operation may change outside by the functions and objects that it is given.
+    """Record the writes of the functions and special methods that a call may run.
 
-    A call that is left as it stands is noted where it is read, and so is a read of an attribute.
+    Calls that are not interpreted and reads of attributes are recorded elsewhere.
     """
     called = args[:1] if target is primitives.apply else (Const(target),)
     given = [one for one in code if Const(one) not in called]
-    if not is_hashable(target):
-        note_special_methods(state, given, None, _name_of(target, args))
-    elif target in _SPECIAL:
-        note_special_methods(state, given, _SPECIAL[target], _name_of(target, args))
-    elif _runs_code(target) and not is_attribute(target):
-        special = row_of(target).special
-        fills_in = bool(special) and isinstance(args[0], Const) and isinstance(args[0].value, str)
-        names = None if fills_in else special or None
-        note_special_methods(state, given, names, _name_of(target, args))
+    special = special_methods_of(target)
+    if not given or is_attribute(target) or not (special or _runs_code(target)):
+        return
+    formats = law_of_operator(target) == "remainder" and is_text(argument_type(args[0]))
+    names = None if formats else special or None
+    _note_special_methods(state, given, names, _name_of(target, args))
 
 
-def note_special_methods(
+def _note_special_methods(
     state: Machine, objects: Collection[Any], names: Collection[str] | None, called: str
 ) -> None:
-    """Note what an operation may change outside by special methods of objects; None for all."""
-    if not objects or names == ():
-        return
+    """Record the writes of special methods of operands; `names` is None for all of them."""
     effects = effects_of_special_methods(objects, names, SKIPPED)
-    if effects.names:
-        record_possible_writes(state, effects, called)
+    if not effects.names:
+        return
+    if len(objects) == len(effects.special) == 1:
+        (one,), (method,) = objects, effects.special
+        called = f"{label(type(one))}.{method}"
+    record_possible_writes(state, effects, called)
 
 
-def note_truth(state: Machine, value: Atom) -> None:
-    """Note what a test of an object, whose class may define its truth, may change outside."""
-    if isinstance(value, Value) and isinstance(value.type, Fixed | Opaque):
-        note_special_methods(state, tuple(_code_in(state, (value,))), _TRUTH, "bool")
+def note_truth(state: Machine, box: AbstractValue) -> None:
+    """Record the writes of ``__bool__`` or ``__len__``, which the test of an object runs."""
+    tested = Const(box.value) if isinstance(box, Constant) else box
+    if isinstance(tested, Const | Value):
+        objects = tuple(_code_in(state, (tested,)))
+        if objects:
+            _note_special_methods(state, objects, _TRUTH, "bool")
 
 
 def _values(args: Iterable[Arg]) -> Iterator[Value]:

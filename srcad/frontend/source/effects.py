@@ -166,14 +166,15 @@ def effects_of(function: Any, given: Iterable[Any], skipped: Collection[str]) ->
 def effects_of_special_methods(
     objects: Collection[Any], names: Collection[str] | None, skipped: Collection[str]
 ) -> Effects:
-    """Return the state outside that an operation may change by special methods of its operands.
+    """Return the outside state that an operation may change through its operands.
 
     Parameters
     ----------
     objects : collection
-        Functions, which the operation may call, and objects.
+        The operands that are functions or objects of users' classes.
     names : collection of str or None
-        The special methods that it may run; None stands for all that read an object.
+        The special methods that the operation may run.  None: all that read an object, and it may
+        call the functions.
     skipped : collection of str
         The packages that change nothing of the user's.
     """
@@ -187,10 +188,10 @@ def effects_of_special_methods(
         if name[:2] == "__" and is_instance(member, types.FunctionType)
     }
     run = own - _OF_STATEMENTS if names is None else own.intersection(names)
-    functions = [one for one in objects if is_instance(one, types.FunctionType)]
     found = Effects(skipped, asked, run)
-    for one in objects if run else functions:
-        found.see(one)
+    for one in objects:
+        if names is None if is_instance(one, types.FunctionType) else run:
+            found.see(one)
     found.search()
     return found
 

@@ -8,7 +8,6 @@ import functools
 import inspect
 import re
 import types
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -166,10 +165,10 @@ def written_outside(node: ast.AST) -> WrittenNames:
     return WrittenNames(frozenset(names), frozenset(others), frozenset(mentioned))
 
 
-def written_by_code(code: CodeType) -> WrittenNames:
-    """Return the writes of a function without a text, as its instructions tell.
+def written_by_code(code: types.CodeType) -> WrittenNames:
+    """Return the names that a function without source may write outside, from its bytecode.
 
-    What it writes into may be its own: instructions do not tell names that hold only new objects.
+    Writes into objects that the function itself makes count, too.
     """
     codes = (code, *nested_codes(code))
     makes = code.co_name in _MAKERS

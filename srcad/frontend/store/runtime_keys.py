@@ -25,6 +25,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.constants import known
 from srcad.frontend.machine.dispatch import apply, unless_refused
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.outside.unseen_reads import note_truth
 from srcad.frontend.prelude import containers
 from srcad.frontend.store import object_writes
 from srcad.frontend.store.structures import is_of_library
@@ -68,6 +69,7 @@ def with_run_time_keys(a: AbstractValue, b: AbstractValue) -> tuple[AbstractValu
 def tested(state: Machine, box: AbstractValue) -> AbstractValue:
     """What is true where a box is: of a container of the library, how many items it has."""
     if not isinstance(box, RecordValue) or not is_of_library(box):
+        note_truth(state, box)
         return box
     method: Any = box.cls.__len__  # type: ignore[attr-defined]
     return apply(state, BoundValue(Constant(method), (box,)), (), {})

@@ -1,4 +1,4 @@
-"""Operations that run special methods of objects outside, which change what is read afterwards.
+"""Operations that run special methods of objects, which change what is read afterwards.
 
 srcad leaves ``len(counter)`` to the class of the counter.  A global or an attribute that its method
 changes is not known afterwards: reading it is refused, in a loop also earlier in the text.
@@ -86,6 +86,12 @@ class Quiet:
 
 
 CHANGING, QUIET = Changing(), Quiet()
+FORMAT = "%s"
+
+
+def while_true(c):
+    while c:
+        break
 
 
 def double(entry):
@@ -105,7 +111,9 @@ OPERATIONS = {
     "condition": lambda c: 1 if c else 2,
     "str": lambda c: str(c),
     "format": lambda c: f"{c}",
+    "while": while_true,
     "percent": lambda c: "%s" % c,  # noqa: UP031
+    "percent of a global": lambda c: FORMAT % c,
     "method format": lambda c: "{}".format(c),  # noqa: UP032
     "equal": lambda c: c == 3,
     "hash": lambda c: hash(c),
@@ -156,12 +164,12 @@ def read_afterwards(operation):
     return f
 
 
-def read_in_loop(operation):
+def read_in_loop(operation, given=CHANGING):
     def f(x):
         s = 0.0
         for _ in range(3):
             s = s + x * SETTINGS.scale
-            operation(CHANGING)
+            operation(given)
         return s
 
     return f
@@ -177,7 +185,7 @@ def test_what_a_special_method_changes_is_not_read_afterwards(name, program):
     assert_right_or_refused(lambda: grad(f)(1.0), value)
 
 
-@pytest.mark.parametrize("name", ["len", "float", "condition", "format"])
+@pytest.mark.parametrize("name", ["len", "float", "condition", "while", "format"])
 def test_what_a_method_of_an_argument_changes_is_not_read_afterwards(name):
     operation = OPERATIONS[name]
 
@@ -190,17 +198,19 @@ def test_what_a_method_of_an_argument_changes_is_not_read_afterwards(name):
 
 @pytest.mark.parametrize("operation", [len, str, lambda c: f"{c}", lambda c: c is None, id, type])
 def test_methods_that_change_something_else_do_not_count(operation):
-    def f(x):
-        s = 0.0
-        for _ in range(3):
-            s = s + x * SETTINGS.scale
-            operation(QUIET)
-        return s
-
-    assert grad(f)(1.0) == 6.0
+    assert grad(read_in_loop(operation, QUIET))(1.0) == 6.0
 
 
-@pytest.mark.parametrize("operation", [lambda c: c is None, lambda c: isinstance(c, int), type])
+def called_in_no_test(c):
+    if double:
+        return not double
+    return double == 3
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [lambda c: c is None, lambda c: isinstance(c, int), type, callable, called_in_no_test],
+)
 def test_operations_that_run_no_method_do_not_count(operation):
     def f(x):
         operation(CHANGING)
