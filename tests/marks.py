@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,23 @@ def some(
         if left % step == SEED % step:
             found.append(pytest.param(case, marks=pytest.mark.random))
         left += 1
+    return found
+
+
+def drawn(names: Iterable[str], one_in: int, every: int) -> list[Any]:
+    """The cases of ``parametrize`` that have names, of which one in so many is taken by default.
+
+    Names decide, not places: a case that joins the table leaves the draw of the others as it is.
+    The others have the mark `random`; of them, one in `every` has a test, as with `some`.
+    """
+    found: list[Any] = []
+    step = 1 if DRAW == "all" else every
+    for name in names:
+        place, is_other = divmod(zlib.crc32(name.encode()), one_in)
+        if not is_other:
+            found.append(name)
+        elif place % step == SEED % step:
+            found.append(pytest.param(name, marks=pytest.mark.random))
     return found
 
 

@@ -16,11 +16,10 @@ from srcad.errors import (
     WrtError,
 )
 from srcad.rules import registry
-from srcad.rules.formulas import spelling
 from tests.blocks import assert_jacobian
 from tests.corpus.collected import CORPUS
-from tests.marks import some
-from tests.modes.test_jvp import SAMPLES, written
+from tests.marks import drawn, some
+from tests.modes.test_jvp import NAMED, written
 
 
 # ------------------------------------------------------------------------ against a pullback
@@ -38,19 +37,16 @@ def test_the_jacobian_of_a_kernel_has_the_rows_of_its_pullback(name):
     assert_jacobian(kernel.function, *kernel.inputs("test", np.random.default_rng(0)))
 
 
-@pytest.mark.parametrize(
-    "number", some(range(len(SAMPLES)), lambda k, _: k % 240 == 0, every=24),
-    ids=lambda k: f"{k}-{spelling(SAMPLES[k][0])}",
-)  # fmt: skip
-def test_the_jacobian_of_a_rule_has_the_rows_of_its_pullback(number):
-    f, args = written(SAMPLES[number], number)
+@pytest.mark.parametrize("name", drawn(NAMED, one_in=240, every=24))
+def test_the_jacobian_of_a_rule_has_the_rows_of_its_pullback(name):
+    f, args = written(NAMED[name], name)
     if isinstance(f(*args), list) and not has_known_items(f, args):
         return
 
     try:
         assert_jacobian(f, *args)
     except UnsupportedTypeError as refused:
-        expected = registry.declared_result(SAMPLES[number][0]).dtype == "real or complex"
+        expected = registry.declared_result(NAMED[name][0]).dtype == "real or complex"
         if not expected or "not known which numbers" not in str(refused):
             raise
 

@@ -11,14 +11,13 @@ import srcad
 from benchmarks.npbench import KERNELS
 from srcad import rules
 from srcad.errors import MissingRuleError, NotDifferentiableError, SeedError
-from srcad.rules.formulas import spelling
 from tests.corpus.collected import CORPUS
 from tests.directions import assert_modes_agree
 from tests.lint import findings
-from tests.marks import some
+from tests.marks import drawn, some
 from tests.programs import golden_primals
 from tests.rules.harness import is_float, leaves
-from tests.rules.samples import CALLS, SYMMETRIC
+from tests.rules.samples import CALLS, SYMMETRIC, numbered
 from tests.test_golden import arguments
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "jvp"
@@ -41,7 +40,7 @@ def test_both_modes_agree_on_a_kernel(name):
         assert_modes_agree(kernel.function, *kernel.inputs("test", np.random.default_rng(0)))
 
 
-def written(call, number):
+def written(call, name):
     """A function that makes a sample call, and the arguments that its rule has cotangents for."""
     target, args, kwargs = call
     values = {**{f"a{k}": a for k, a in enumerate(args)}, **{f"{k}_": a for k, a in kwargs.items()}}
@@ -54,7 +53,7 @@ def written(call, number):
     ]
     given = [f"a{k}" for k in range(len(args))] + [f"{k}={k}_" for k in kwargs]
     text = f"def called({', '.join(on)}):\n    return target({', '.join(given)})\n"
-    file = f"<sample {number}>"
+    file = f"<sample {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     namespace = {"target": target, **{k: v for k, v in values.items() if k not in on}}
     exec(compile(text, file, "exec"), namespace)
@@ -62,14 +61,12 @@ def written(call, number):
 
 
 SAMPLES = [*CALLS, *SYMMETRIC]
+NAMED = numbered(SAMPLES)
 
 
-@pytest.mark.parametrize(
-    "number", some(range(len(SAMPLES)), lambda k, _: k % 72 == 0, every=8),
-    ids=lambda k: f"{k}-{spelling(SAMPLES[k][0])}",
-)  # fmt: skip
-def test_both_modes_agree_on_a_rule(number):
-    f, args = written(SAMPLES[number], number)
+@pytest.mark.parametrize("name", drawn(NAMED, one_in=72, every=8))
+def test_both_modes_agree_on_a_rule(name):
+    f, args = written(NAMED[name], name)
 
     assert_modes_agree(f, *args)
 

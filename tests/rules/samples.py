@@ -151,6 +151,17 @@ ROWS = [row for row in rules.rows() if row.shipped and row.kind != "nondifferent
 CALLS = [call for row in ROWS for call in calls_of(row) if row.target not in SYMMETRISED]
 SYMMETRIC = [call for row in ROWS for call in calls_of(row) if row.target in SYMMETRISED]
 
+
+def numbered(calls):
+    """Calls by names: that of the function, and the number of the call among those of its row."""
+    counts, found = {}, {}
+    for call in calls:
+        name = rules.registry.qualified_name(call[0]) or name_of(call[0])
+        counts[name] = counts.get(name, -1) + 1
+        found[f"{name} {counts[name]}"] = call
+    return found
+
+
 # The elementwise functions of arrays of one argument, and of two, with their intervals.
 _OF_ARRAYS = [row for row in ROWS if isinstance(row.samples, tuple) and row.samples
               and not is_on_numbers(row.target)]  # fmt: skip

@@ -7,20 +7,20 @@ import pytest
 
 import srcad
 from srcad.rules import lookup, registry
-from tests.marks import some
+from tests.marks import drawn
 from tests.rules.harness import is_float, leaves
-from tests.rules.samples import CALLS
+from tests.rules.samples import CALLS, numbered
 from tests.rules.spellings import plain_program, spelling, total
 
 MANNERS = ("list", "tuple", "nested")
-CASES = [
-    (f"{registry.qualified_name(call[0])} {number} {manner}", call, manner)
-    for number, call in enumerate(CALLS)
+CASES = {
+    f"{name} {manner}": (call, manner)
+    for name, call in numbered(CALLS).items()
     for manner in MANNERS
     if registry.qualified_name(call[0])
     and (row := lookup(call[0])) is not None
     and row.kind != "nondifferentiable"
-]
+}
 
 
 def has_axes(value):
@@ -83,11 +83,9 @@ def of_lists(call, manner):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "case", some(CASES, lambda k, _: k % 1500 == 0, every=24), ids=lambda case: case[0]
-)
-def test_gradient_of_lists_equals_that_of_arrays(case):
-    _, call, manner = case
+@pytest.mark.parametrize("name", drawn(CASES, one_in=1500, every=24))
+def test_gradient_of_lists_equals_that_of_arrays(name):
+    call, manner = CASES[name]
     f, operands = plain_program(call)
     g = of_lists(call, manner)
     if g is None:
