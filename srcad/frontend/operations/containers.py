@@ -18,6 +18,7 @@ from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers
 from srcad.frontend.operations.dicts import put, take
+from srcad.frontend.operations.indexing import opened
 from srcad.frontend.operations.lists import as_value, pop, set_slice, take_out
 from srcad.frontend.operations.special_methods import special
 from srcad.frontend.store.aliases import detach, note_container_of, placed
@@ -40,6 +41,7 @@ def delete_item(state: Machine, box: AbstractValue, index: AbstractValue) -> Non
         else:
             take(state, box, key.value)
         return
+    index = opened(state, index)
     if isinstance(index, SliceValue):
         set_slice(state, box, index, ListValue(()))
         return
@@ -74,7 +76,9 @@ def set_item(
             invoked(state, box, "__setitem__", (index, value), {})
         else:
             put(state, box, key.value, value)
-    elif isinstance(index, SliceValue):
+        return
+    index = opened(state, index)
+    if isinstance(index, SliceValue):
         set_slice(state, box, index, value)
     elif isinstance(box, ListValue) and isinstance(index, Constant):
         if not -len(box.items) <= index.value < len(box.items):

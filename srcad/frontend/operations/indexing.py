@@ -27,7 +27,15 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.machine.constants import known, pinned, raises
-from srcad.frontend.machine.dispatch import Kwargs, apply, evaluate, evaluates
+from srcad.frontend.machine.dispatch import (
+    Args,
+    Kwargs,
+    apply,
+    attribute,
+    evaluate,
+    evaluates,
+    means,
+)
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
 from srcad.frontend.operations.outside_containers import item
@@ -82,12 +90,26 @@ def getitem(state: Machine, box: AbstractValue, index: AbstractValue) -> Abstrac
     return state.box(state.emit(operator.getitem, box, index)) if found is None else found
 
 
+@means(operator.getitem)
+def getitem_by_name(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``operator.getitem(container, index)`` is ``container[index]``."""
+    return getitem(state, *args) if len(args) == 2 and not kwargs else None
+
+
 def as_index(state: Machine, index: AbstractValue) -> AbstractValue:
     """Return an index; what an object stands for is asked at the call."""
+    index = opened(state, index)
     if isinstance(index, SliceValue):
         bounds = (index.start, index.stop, index.step)
         return SliceValue(*(as_index(state, bound) for bound in bounds))
     return state.box(state.emit(operator.index, index, type=INT)) if is_index(index) else index
+
+
+def opened(state: Machine, index: AbstractValue) -> AbstractValue:
+    """Return a slice that is a known object as its bounds; another index as it is."""
+    if not isinstance(index, Constant) or type(index.value) is not slice:
+        return index
+    return SliceValue(*(attribute(state, index, name) for name in ("start", "stop", "step")))
 
 
 def _item_of_object(state: Machine, box: Constant, index: AbstractValue) -> AbstractValue | None:
