@@ -318,7 +318,7 @@ def _with_lists_of_arrays(
         name = rule.parameters[at] if known and isinstance(at, int) else place
         if name in rule.lists:
             return _list_of_arrays(state, box)
-        is_operand = isinstance(at, int) and at < rule.required
+        is_operand = (isinstance(at, int) and at < rule.required) or state.is_active(box)
         return state.emit(np.array, box) if is_operand and _is_list(box) else box
 
     positional = tuple(as_operand(k, box) for k, box in enumerate(args))
