@@ -128,9 +128,12 @@ def pinv(y_bar, y, a, rcond=None, hermitian=False, *, rtol=None):
     """
     if not hermitian:
         return pinv_cotangent(y_bar, y, a)
-    lower = np.tril(a, -1)
-    full = np.tril(a) + adjoined(lower)
-    return triangle(pinv_cotangent(y_bar, y, full), "L")
+    return triangle(pinv_cotangent(y_bar, y, mirrored(a)), "L")
+
+
+def mirrored(a):
+    """The symmetric matrix of a lower triangle."""
+    return np.tril(a) + adjoined(np.tril(a, -1))
 
 
 def pinv_cotangent(y_bar, y, a):
@@ -660,15 +663,23 @@ def of_moved_stretches(a_dot, inner, g, u, s, vh, fixed):
         static=("full_matrices",), fields=("U", "S", "Vh")),
     samples=lambda f, m, t, square: [
         f(m, full_matrices=False), f(m.T, full_matrices=False), f(t, compute_uv=False),
-        f(square(3)), f(t, False)],
+        f(square(3)), f(t, False), f(square(3), hermitian=True),
+        f(square(3), compute_uv=False, hermitian=True)],
 )  # fmt: skip
 def svd(y_bar, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
     """Singular values alone have a derivative everywhere (of equal ones, one of several).
 
     Bases of equal singular values have none: nan, and a warning, where their cotangent couples
-    them.  That of ``u @ vh`` does not.
+    them.  That of ``u @ vh`` does not.  Of a symmetric matrix NumPy reads the lower triangle only.
+
     Source: Townsend (2016), *Differentiating the singular value decomposition*.
     """
+    if hermitian:
+        return triangle(svd_cotangent(y_bar, y, mirrored(a), full_matrices, compute_uv), "L")
+    return svd_cotangent(y_bar, y, a, full_matrices, compute_uv)
+
+
+def svd_cotangent(y_bar, y, a, full_matrices, compute_uv):
     if not compute_uv:
         return svdvals(y_bar, y, a)
     u_bar, s_bar, vh_bar = y_bar

@@ -174,8 +174,10 @@ def svd(a_dot, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
 
     Source: Townsend (2016), *Differentiating the singular value decomposition*.
     """
+    if hermitian:
+        a_dot = symmetric(a_dot, "L")
     if not compute_uv:
-        u, _, vh = np.linalg.svd(a, full_matrices=False)
+        u, _, vh = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
         return real_part(np.sum(conj(u) * (a_dot @ adjoined(vh)), axis=-2))
     u, s, vh = y
     tall, wide = np.shape(a)[-2] > np.shape(a)[-1], np.shape(a)[-2] < np.shape(a)[-1]
