@@ -163,7 +163,8 @@ def arange(y_bar, y, start, stop=None, step=1, *, dtype=None):
     return start_bar, None, np.sum(y_bar * np.arange(len(y_bar)))
 
 
-@linear(np.bincount, active=("weights",), samples=lambda f, v: [f(np.array([0, 2, 2, 1]), v)])
+@linear(np.bincount, active=("weights",), samples=lambda f, v: [
+    f(np.array([0, 2, 2, 1]), v), f(np.array([0, 2, 2, 1]), v, minlength=6)])  # fmt: skip
 def bincount(y_bar, x, weights=None, minlength=0):
     """Each weight is added to one bin."""
     return y_bar[np.asarray(x)]
@@ -206,7 +207,9 @@ def linspace(y_bar, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
 
 @adjoint(
     np.logspace, order="other", active=("start", "stop", "base"),
-    samples=lambda f, v: [f(0.5, 2.0, 5), f(0.5, 1.5, 4, False, 2.5), f(0.5, v, num=3, base=2.0)],
+    samples=lambda f, v: [
+        f(0.5, 2.0, 5), f(0.5, 1.5, 4, False, 2.5), f(0.5, v, num=3, base=2.0),
+        f(0.5, v, 3, axis=-1)],
 )  # fmt: skip
 def logspace(y_bar, y, start, stop, num=50, endpoint=True, base=10.0, *, dtype=None, axis=0):
     """``base**linspace(start, stop)``."""

@@ -42,7 +42,8 @@ def norm(y_bar, y, x, ord=None, axis=None, keepdims=False):
 
 @adjoint(
     np.linalg.vector_norm, entries="reduced",
-    samples=lambda f, t: [f(t, axis=(0, 1), ord=3), f(t)],
+    samples=lambda f, t: [f(t, axis=(0, 1), ord=3), f(t), f(t, axis=1, keepdims=True),
+        f(t, axis=(0, -1), keepdims=True, ord=1)],
 )  # fmt: skip
 def vector_norm(y_bar, y, x, *, axis=None, keepdims=False, ord=2):
     return vector(y_bar, y, x, ord, axis, keepdims)

@@ -123,7 +123,7 @@ def polyint(y_bar, p, m=1, k=None):
     np.polyfit, active=("x", "y", "w"),
     samples=lambda f, array, near: [
         f(array(6), array(6), 2), f(array(6), array(6, 2), 1),
-        f(array(6), array(6), 2, w=near(0.5, 2.0, 6))],
+        f(array(6), array(6), 2, w=near(0.5, 2.0, 6)), f(array(6), array(6), 1, rcond=1e-9)],
 )  # fmt: skip
 def polyfit(p_bar, p, x, y, deg, rcond=None, full=False, w=None, cov=False):
     """Least squares of full rank: ``p = a^+ b`` with ``a = w * vander(x)`` and ``b = w * y``.

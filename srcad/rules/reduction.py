@@ -135,7 +135,8 @@ def std(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=Non
     np.nanvar, entries="reduced", nan="left out",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
-        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
+        f(m, ddof=1), f(m, 0, ddof=2)],
 )  # fmt: skip
 def nanvar(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
     """At nan: 0."""
@@ -146,7 +147,8 @@ def nanvar(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=
     np.nanstd, entries="reduced", nan="left out",
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
-        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
+        f(m, ddof=1), f(m, 0, ddof=2)],
 )  # fmt: skip
 def nanstd(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
     """At nan: 0; of equal numbers: 0."""
@@ -212,9 +214,10 @@ NUMERIC_EXTREME: Columns = {
     "entries": "reduced",
     "nan": "left out",
     "rounds": "exactly",
-    "samples": lambda f, t: [
+    "samples": lambda f, t, m, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
-        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,))],
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where, initial=0.7),
+        f(m, 0, initial=0.7), f(m, initial=-1)],
     "kinks": lambda f: [(f([1, math.nan, 1]), [0.5, 0, 0.5])],
 }  # fmt: skip
 

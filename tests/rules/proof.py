@@ -115,9 +115,6 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "SciPy's permutation of a matrix without columns has no rows, so that p @ l @ u raises": (
         "lu/3/size 0, last axis/second",
     ),
-    "SciPy asks for a matrix that is symmetric to the last bit, also in float32": (
-        "solve_continuous_are/0/float32 0/second",
-    ),
     "SciPy integrates two samples of float32 in float32, and more of them in float64": (
         "cumulative_simpson/1/float32/forward",
         "cumulative_simpson/1/float32, size 1, first axis/forward",
@@ -584,7 +581,8 @@ class Point:
             x = widened(leaf)
             if rng is None or is_integer(leaf):
                 return x
-            moved = x * (1 + self.eps * rng.uniform(-1, 1, np.shape(x)))
+            noise = rng.uniform(-1, 1, np.shape(x))
+            moved = x * (1 + self.eps * (symmetrised(noise) / 2 if self.symmetric else noise))
             return like(x, moved)
 
         made = object.__new__(Point)

@@ -229,7 +229,8 @@ def idst(
     fourier.dctn,
     samples=lambda f, m, t: [
         f(m), *[f(t, k, axes=(0, 2)) for k in (1, 2, 3, 4)],
-        f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward")],
+        f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward"),
+        f(m, 2, norm="ortho", orthogonalize=False), f(m, 3, orthogonalize=True)],
 )  # fmt: skip
 def dctn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
@@ -249,7 +250,8 @@ def dctn(
     fourier.idctn,
     samples=lambda f, m, t: [
         f(m), *[f(t, k, axes=(0, 2)) for k in (1, 2, 3, 4)],
-        f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward")],
+        f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward"),
+        f(m, 2, norm="ortho", orthogonalize=False), f(m, 3, orthogonalize=True)],
 )  # fmt: skip
 def idctn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
@@ -271,7 +273,8 @@ def idctn(
     fourier.dstn,
     samples=lambda f, m, t: [
         f(m), *[f(t, k, axes=(0, 2)) for k in (1, 2, 3, 4)],
-        f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward")],
+        f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward"),
+        f(m, 2, norm="ortho", orthogonalize=False), f(m, 3, orthogonalize=True)],
 )  # fmt: skip
 def dstn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
@@ -291,7 +294,8 @@ def dstn(
     fourier.idstn,
     samples=lambda f, m, t: [
         f(m), *[f(t, k, axes=(0, 2)) for k in (1, 2, 3, 4)],
-        f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward")],
+        f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward"),
+        f(m, 2, norm="ortho", orthogonalize=False), f(m, 3, orthogonalize=True)],
 )  # fmt: skip
 def idstn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,

@@ -15,7 +15,7 @@ from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.linalg import adjoined, transposed
 from srcad.rules.row import DOUBLE, NoPartial, Result
-from srcad.rules.scipy.linalg_systems import NUMBER
+from srcad.rules.scipy.linalg_systems import NUMBER, STACK
 
 GENERAL_RICCATI = NoPartial("its rule is for the Riccati equation without e and s")
 
@@ -213,7 +213,10 @@ def solve_discrete_lyapunov(y_bar, y, a, q, method=None):
 @adjoint(
     linalg.solve_continuous_are,
     result=DOUBLE,
-    samples=lambda f, array, spd: [f(array(3, 3), array(3, 2), spd(3, 3), spd(2, 2))],
+    samples=lambda f, array, spd: [
+        f(array(3, 3), array(3, 2), spd(3, 3), spd(2, 2)),
+        f(array(3, 3), array(3, 2), spd(3, 3), spd(2, 2), balanced=False),
+    ],
 )
 def solve_continuous_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):
     """``a.T y + y a - y b r**-1 b.T y + q = 0``; the cotangents of `q` and `r` are symmetric.
@@ -222,6 +225,8 @@ def solve_continuous_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):
     """
     if e is not None or s is not None:
         return GENERAL_RICCATI, GENERAL_RICCATI, GENERAL_RICCATI, GENERAL_RICCATI
+    if np.ndim(a) != 2 or np.ndim(b) != 2 or np.ndim(q) != 2 or np.ndim(r) != 2:
+        return STACK, STACK, STACK, STACK
     if may_be_complex(y):
         return REAL_ONLY, REAL_ONLY, REAL_ONLY, REAL_ONLY
     gain = np.linalg.solve(r, b.T @ y)
@@ -234,7 +239,10 @@ def solve_continuous_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):
 @adjoint(
     linalg.solve_discrete_are,
     result=DOUBLE,
-    samples=lambda f, array, spd: [f(array(3, 3), array(3, 2), spd(3, 3), spd(2, 2))],
+    samples=lambda f, array, spd: [
+        f(array(3, 3), array(3, 2), spd(3, 3), spd(2, 2)),
+        f(array(3, 3), array(3, 2), spd(3, 3), spd(2, 2), balanced=False),
+    ],
 )
 def solve_discrete_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):
     """``y = a.T y a - a.T y b (r + b.T y b)**-1 b.T y a + q``; see `solve_continuous_are`.
@@ -244,6 +252,8 @@ def solve_discrete_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):
     """
     if e is not None or s is not None:
         return GENERAL_RICCATI, GENERAL_RICCATI, GENERAL_RICCATI, GENERAL_RICCATI
+    if np.ndim(a) != 2 or np.ndim(b) != 2 or np.ndim(q) != 2 or np.ndim(r) != 2:
+        return STACK, STACK, STACK, STACK
     if may_be_complex(y):
         return REAL_ONLY, REAL_ONLY, REAL_ONLY, REAL_ONLY
     turned = b.T @ y

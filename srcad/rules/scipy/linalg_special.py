@@ -245,7 +245,9 @@ def solveh_banded_tangent(
 @adjoint(
     linalg.lstsq, result=Result(4),
     samples=lambda f, v, m, w, array: [
-        f(m.T, v), f(m.T, array(4, 2)), f(m, w), f(m.T, v, 1e-9)],
+        f(m.T, v), f(m.T, array(4, 2)), f(m, w), f(m.T, v, 1e-9),
+        f(m.T, v, lapack_driver="gelss"),
+        f(m.T, v, check_finite=False)],
 )  # fmt: skip
 def lstsq(
     y_bar, y, a, b, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True,

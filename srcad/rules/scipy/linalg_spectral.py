@@ -60,7 +60,7 @@ def norm(y_bar, y, a, ord=None, axis=None, keepdims=False, check_finite=True):
 @adjoint(
     linalg.pinv, result=Result(lambda return_rank=False: 2 if return_rank else 1),
     samples=lambda f, m, t: [
-        f(m), f(m.T), f(t), f(m, atol=1e-9, return_rank=True)],
+        f(m), f(m.T), f(t), f(m, atol=1e-9, return_rank=True), f(m, rtol=1e-9)],
 )  # fmt: skip
 def pinv(y_bar, y, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
     """At matrices with a rank that does not change nearby; `atol` and `rtol` decide the rank."""
@@ -74,7 +74,8 @@ def pinv(y_bar, y, a, *, atol=None, rtol=None, return_rank=False, check_finite=T
 @adjoint(
     linalg.pinvh, result=Result(lambda return_rank=False: 2 if return_rank else 1),
     samples=lambda f, square: [
-        f(square(3)), f(square(3), lower=False), f(square(3), return_rank=True)],
+        f(square(3)), f(square(3), lower=False), f(square(3), return_rank=True),
+        f(square(3), 1e-9), f(square(3), rtol=1e-9)],
 )  # fmt: skip
 def pinvh(
     y_bar, y, a, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True
@@ -188,7 +189,7 @@ def eigh(
     linalg.eigvalsh, active=("a", "b"),
     samples=lambda f, spd: [
         f(spd(4, 4)), f(spd(2, 3, 3), lower=False), f(spd(3, 3), spd(3, 3)),
-        f(spd(4, 4), subset_by_index=[0, 1])],
+        f(spd(4, 4), subset_by_index=[0, 1]), f(spd(4, 4), driver="ev")],
 )  # fmt: skip
 def eigvalsh(
     y_bar, y, a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1,
@@ -282,7 +283,7 @@ def svdvals(y_bar, y, a, overwrite_a=False, check_finite=True):
     result=Result(lambda compute_uv=True: 3 if compute_uv else 1, static=("full_matrices",)),
     samples=lambda f, m, t, square: [
         f(m, full_matrices=False), f(m.T, full_matrices=False), f(m, compute_uv=False),
-        f(square(3)), f(t, False)],
+        f(square(3)), f(t, False), f(m, False, lapack_driver="gesvd")],
 )  # fmt: skip
 def svd(
     y_bar, y, a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True,

@@ -119,7 +119,8 @@ def orth(y_bar, y, A, rcond=None):
     return (y @ inner + (y_bar - y @ turn) / s) @ vt
 
 
-@adjoint(linalg.null_space, samples=lambda f, m, array: [f(m), f(array(2, 3)), f(m, rcond=1e-9)])
+@adjoint(linalg.null_space, samples=lambda f, m, array: [
+    f(m), f(array(2, 3)), f(m, rcond=1e-9), f(m, lapack_driver="gesvd")])  # fmt: skip
 def null_space(
     y_bar, y, A, rcond=None, *, overwrite_a=False, check_finite=True, lapack_driver="gesdd"
 ):

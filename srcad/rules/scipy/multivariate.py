@@ -53,7 +53,8 @@ def _normal(g, x, mean, cov):
 
 def _normal_samples(f, near, array, spd):
     x, mean, cov = array(5, 3), array(3), spd(3, 3)
-    return [f(x, mean, cov), f(array(3), mean, cov), f(x, mean, near(0.5, 2.0, 3))]
+    return [f(x, mean, cov), f(array(3), mean, cov), f(x, mean, near(0.5, 2.0, 3)),
+            f(x, mean, 0.7), f(x, mean, cov, allow_singular=True)]  # fmt: skip
 
 
 _ACTIVE = ("x", "mean", "cov")
@@ -364,7 +365,8 @@ def _centred(a, axis):
     return a - np.mean(a, axis=axis, keepdims=True)
 
 
-@adjoint(stats.sem, active=("a",), samples=_moment_samples)
+@adjoint(stats.sem, active=("a",), samples=lambda f, v, m: [
+    *_moment_samples(f, v, m), f(v, ddof=0), f(m, 1, 2), f(m, axis=None, ddof=2)])  # fmt: skip
 def sem(y_bar, y, a, axis=0, ddof=1):
     if may_be_complex(a):
         return REAL_ONLY

@@ -123,7 +123,12 @@ def inv_boxcox1p(x, lmbda, *, y):
 
 
 @derivative(
-    special.lambertw, samples=lambda f, near: [f(near(0.4, 3.0, 4)), f(near(-0.3, -0.1, 4), -1)]
+    special.lambertw,
+    samples=lambda f, near: [
+        f(near(0.4, 3.0, 4)),
+        f(near(-0.3, -0.1, 4), -1),
+        f(near(0.4, 3.0, 4), tol=1e-12),
+    ],
 )
 def lambertw(z, k=0, tol=1e-8, *, y):
     """``y exp(y) = z``, so ``1 / (z + exp(y))`` (DLMF 4.13.4)."""
