@@ -21,6 +21,7 @@ import scipy.fft
 import srcad
 from srcad.rules import lookup
 from srcad.rules.formulas import spelling
+from srcad.rules.registry import qualified_name
 from tests.rules.harness import is_float, leaves
 from tests.rules.samples import CALLS
 
@@ -399,12 +400,15 @@ def is_expected_twice(case: Case, found: str) -> bool:
     return found == "right" or (found.startswith("second refused:") and is_refused)
 
 
-def drawn(rng: np.random.Generator) -> list[Case]:
-    """For every option of every function one sample call and one manner."""
-    found: dict[Any, list[Case]] = {}
+def options() -> dict[str, list[Case]]:
+    """The cases of every option of every function, by the names of both."""
+    found: dict[str, list[Case]] = {}
     for case in cases():
-        found.setdefault((case.call[0], case.place), []).append(case)
-    return [some[rng.integers(len(some))] for some in found.values()]
+        target = case.call[0]
+        found.setdefault(f"{qualified_name(target) or spelling(target)} {case.place}", []).append(
+            case
+        )
+    return found
 
 
 def main() -> int:

@@ -6,65 +6,52 @@ Of every option one sample and one manner are drawn, by ``SRCAD_PROOF`` for thos
 
 import functools
 import os
+import zlib
 
 import numpy as np
 import pytest
 
 import srcad
 from tests.language import named
-from tests.marks import SEED, some
+from tests.marks import SEED, drawn, is_usual, some
 from tests.numeric import assert_close, difference
 from tests.rules.spellings import (
-    cases,
-    drawn,
     is_expected,
     is_expected_twice,
+    options,
     outcome,
     outcome_twice,
 )
 
 IS_WHOLE = os.environ.get("SRCAD_OPTIONS") == "all"
+OPTIONS = options()
 
 
-def is_usual(k, case=None):
-    """Return True if the test of a case is not marked."""
-    return IS_WHOLE or k % 12 == 0
-
-
-def is_usual_twice(k, case=None):
-    return IS_WHOLE or k % 48 == 1
-
-
-def chosen(is_default):
-    """Cases of a test: the same ones in every run where they are not marked, then drawn ones."""
+def chosen(name, one_in):
+    """Return one case of an option, drawn by its name; all where the whole is asked for."""
+    found = OPTIONS[name]
     if IS_WHOLE:
-        return [*cases()]
-    pairs = zip(*(drawn(np.random.default_rng(seed)) for seed in (0, SEED)), strict=True)
-    return [usual if is_default(k) else other for k, (usual, other) in enumerate(pairs)]
+        return found
+    seed = 0 if is_usual(name, one_in) else SEED
+    return [found[zlib.crc32(f"{name} {seed}".encode()) % len(found)]]
 
 
-@pytest.mark.parametrize(
-    "case",
-    some(chosen(is_usual), is_usual, every=2),
-    ids=lambda case: case.name,
-)
-def test_option_spellings_equivalent(case, rng):
-    with np.errstate(all="ignore"):
-        found = outcome(case, rng)
+@pytest.mark.parametrize("name", drawn(OPTIONS, one_in=12, every=2))
+def test_option_spellings_equivalent(name, rng):
+    for case in chosen(name, one_in=12):
+        with np.errstate(all="ignore"):
+            found = outcome(case, rng)
 
-    assert is_expected(case, found), found
+        assert is_expected(case, found), (case.name, found)
 
 
-@pytest.mark.parametrize(
-    "case",
-    some(chosen(is_usual_twice), is_usual_twice, every=8),
-    ids=lambda case: case.name,
-)
-def test_option_spellings_equivalent_for_tangents_and_second_order(case, rng):
-    with np.errstate(all="ignore"):
-        found = outcome_twice(case, rng)
+@pytest.mark.parametrize("name", drawn(OPTIONS, one_in=48, every=8))
+def test_option_spellings_equivalent_for_tangents_and_second_order(name, rng):
+    for case in chosen(name, one_in=48):
+        with np.errstate(all="ignore"):
+            found = outcome_twice(case, rng)
 
-    assert is_expected_twice(case, found), found
+        assert is_expected_twice(case, found), (case.name, found)
 
 
 # ------------------------------------------------------------------------ single programs
