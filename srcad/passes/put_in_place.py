@@ -39,7 +39,7 @@ def with_small_helpers_in_place(
         The primal.
     small, called_once : int
         Routines without loops and branches of so many operations at most are put in place; the
-        second number holds for those that one place in the text calls.
+        second number holds for those that one place in the text calls, with loops and branches.
     also : collection of Routine
         Routines that are put in place whatever their size.
     active : set of Value, optional
@@ -98,20 +98,21 @@ def _chosen(order: list[Routine], function: Function, small: int, called_once: i
         for op in walk(block)
         if isinstance(op, Call) and op.target in seen
     )
-    return {
-        routine
-        for routine in order
-        if (size := _size(routine)) <= small or (size <= called_once and places[routine] == 1)
-    }
+    return {routine for routine in order if _is_small(routine, places, small, called_once)}
 
 
-def _size(routine: Routine) -> float:
-    """Return how many operations a routine has; one with loops or branches is large."""
+def _is_small(
+    routine: Routine, places: Mapping[Routine, int], small: int, called_once: int
+) -> bool:
+    """Return True if a pair is longer than what it stands for.
+
+    A routine with a loop or a branch is put in place of its only call.
+    """
     assert routine.function is not None
     block = simplify(dce(routine.function)).block
-    if not all(isinstance(op, Call) for op in block.ops):
-        return float("inf")
-    return len(block.ops)
+    size = sum(1 for _ in walk(block))
+    is_straight = all(isinstance(op, Call) for op in block.ops)
+    return (is_straight and size <= small) or (size <= called_once and places[routine] == 1)
 
 
 def _placed(function: Function, chosen: set[Routine], active: set[Value]) -> Function:

@@ -210,9 +210,9 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "NumPy's hermeder leaves the axis of one coefficient at the beginning": (
         "np.polynomial.hermite_e.hermeder/4/size [01], last axis/*",
     ),
-    "np.gradient of a 0-d array raises IndexError in place of TypeError": (
-        "np.gradient/3/0-d/error",
-        "np.gradient/8/0-d/error",
+    "np.polymul takes no coefficients for the polynomial 0; its gradient raises ValueError": (
+        "np.polymul/?/size 0, first axis/value",
+        "np.polymul/?/float32, size 0, first axis/value",
     ),
     "the angle of numbers is constant, of numbers without their mean undefined": (
         "cdist/2/size 1, last axis/second",

@@ -208,8 +208,44 @@ def of_two_large(x):
     return np.sum(large(x) + large(2.0 * x))
 
 
+def summed(x):
+    total = 0.0
+    for v in x:
+        total = total + v * v
+    return total
+
+
+def of_one_loop(x):
+    return summed(np.sin(x))
+
+
+def of_two_loops(x):
+    return summed(np.sin(x)) * summed(x)
+
+
+def bent(x):
+    if x > 0.0:
+        return x * x
+    return np.sin(x)
+
+
+def of_one_branch_in_a_loop(x):
+    total = 0.0
+    for v in x:
+        total = total + bent(v)
+    return total
+
+
 @pytest.mark.parametrize(
-    ("f", "stays"), [(twice_small, False), (of_one_large, False), (of_two_large, True)]
+    ("f", "stays"),
+    [
+        (twice_small, False),
+        (of_one_large, False),
+        (of_two_large, True),
+        (of_one_loop, False),
+        (of_two_loops, True),
+        (of_one_branch_in_a_loop, False),
+    ],
 )
 def test_small_functions_and_those_of_one_call_are_put_in_place(f, stays):
     x = np.array([0.3, 0.8, -0.4])
