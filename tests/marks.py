@@ -48,21 +48,22 @@ def drawn(names: Iterable[str], one_in: int, every: int) -> list[Any]:
     """The cases of ``parametrize`` that have names, of which one in so many is taken by default.
 
     Names decide, not places: a case that joins the table leaves the draw of the others as it is.
-    The others have the mark `random`; of them, one in `every` has a test, as with `some`.
+    The others have the mark `random`; of them, one in `every` has a test, as with `some`.  With 0
+    for `one_in`, none is taken by default.
     """
     found: list[Any] = []
     step = 1 if DRAW == "all" else every
     for name in names:
         if is_usual(name, one_in):
             found.append(name)
-        elif zlib.crc32(name.encode()) // one_in % step == SEED % step:
+        elif zlib.crc32(name.encode()) // max(one_in, 1) % step == SEED % step:
             found.append(pytest.param(name, marks=pytest.mark.random))
     return found
 
 
 def is_usual(name: str, one_in: int) -> bool:
     """Return True if `drawn` takes a case by default."""
-    return zlib.crc32(name.encode()) % one_in == 0
+    return one_in > 0 and zlib.crc32(name.encode()) % one_in == 0
 
 
 def named_some(cases: Iterable[Any], default: Iterable[str]) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import zlib
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tests.crossings.modes import MODES
 from tests.crossings.operands import OPERANDS
 from tests.crossings.programs import PROGRAMS
 from tests.crossings.runner import (
+    OF_CALLS,
     CallCell,
     ProgramCell,
     cells_of_calls,
@@ -22,8 +24,9 @@ from tests.crossings.runner import (
     expected,
     main,
 )
-from tests.crossings.surroundings import SAMPLES, SURROUNDINGS
+from tests.crossings.surroundings import SAMPLES, SURROUNDINGS, path_of
 from tests.crossings.trees import mapped
+from tests.marks import drawn as drawn_by_name
 
 SEED = 5
 
@@ -176,6 +179,42 @@ def sample_of_surroundings():
     "cell", [*sample_of_modes(), *sample_of_surroundings()], ids=lambda cell: cell.name
 )
 def test_cell_of_fixed_sample_right_or_refused_as_expected(cell):
+    assert complaint(cell, cell.check(SEED), expected()) is None
+
+
+def by_name(names, name):
+    """One of some names, which another name decides."""
+    found = [*names]
+    return found[zlib.crc32(name.encode()) % len(found)]
+
+
+def cells_by_turns():
+    """Each program in one mode, and each function of the rule table at one place, by their names."""
+    modes = [name for name, mode in MODES.items() if not mode.slow]
+    found = [ProgramCell(name, by_name(modes, name)) for name in PROGRAMS]
+    samples = {}
+    for number, call in enumerate(SAMPLES):
+        samples.setdefault(str(path_of(call[0])), []).append(number)
+    found += [
+        CallCell(
+            by_name(numbers, name),
+            by_name(SURROUNDINGS, f"in {name}"),
+            by_name(OPERANDS, f"of {name}"),
+            by_name(OF_CALLS, f"by {name}"),
+        )
+        for name, numbers in samples.items()
+        if name != "None"
+    ]
+    return {cell.name: cell for cell in found}
+
+
+CELLS = cells_by_turns()
+
+
+@pytest.mark.parametrize("name", drawn_by_name(CELLS, one_in=0, every=2))
+def test_cell_of_turn_right_or_refused_as_expected(name):
+    cell = CELLS[name]
+
     assert complaint(cell, cell.check(SEED), expected()) is None
 
 
