@@ -19,7 +19,6 @@ from srcad.frontend.store.memory_effects import keeps_c_order
 from srcad.ir.library_operations import is_elementwise
 from srcad.rules.registry import effect_of, row_of, rows
 from srcad.startup.identifiers import module_of
-from tests.marks import some
 from tests.modes.test_jvp import SAMPLES
 
 CALLS: dict[Any, list[tuple[Any, Any]]] = {}
@@ -188,12 +187,12 @@ STACKS = {
 BY_OPTIONS = {np.tile, np.resize, np.percentile, np.quantile, np.corrcoef, np.cov}
 # In C order for all samples where operands are: no sample varies the axis or the option.
 WITHOUT_SAMPLES = {np.logspace, np.nanmedian, np.einsum}
+# In C order for all samples, though not for all operands.
+ALWAYS_C: set[Any] = set()
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "f", some(ORDERED, lambda k, f: k % 16 == 0 and module_of(f) == "numpy"), ids=by_name
-)
+@pytest.mark.parametrize("f", ORDERED, ids=by_name)
 def test_results_lie_in_memory_as_the_row_says(f):
     order = row_of(f).order
     laid_out = is_elementwise(f) and order == ""
@@ -206,8 +205,41 @@ def test_results_lie_in_memory_as_the_row_says(f):
         assert holds(f, "keeps")
     if order == "other" and is_tried(f):
         assert not holds(f, "keeps") or f in WITHOUT_SAMPLES
+    if order in ("follows", "keeps") and is_tried(f):
+        assert not holds(f, "C") or f in ALWAYS_C, f"column order of {by_name(f)}"
     if order == "" and not laid_out and not module_of(f).startswith("scipy") and is_tried(f):
         assert not holds(f, "C") or f in STACKS | BY_OPTIONS
+
+
+def order_of_view(f: Any) -> str:
+    """Return how the views of samples lie if the operands are in C order."""
+    orders = set()
+    for args, kwargs in CALLS[f]:
+        a = np.ascontiguousarray(args[0]) if isinstance(args[0], np.ndarray) else args[0]
+        view = f(a, *args[1:], **kwargs)
+        if isinstance(view, np.ndarray) and isinstance(a, np.ndarray) and a.size > 1:
+            is_part = view.size != a.size or 0 in view.strides
+            orders.add("part" if is_part else "shows" if is_ordered(view) else "turned")
+    return next((word for word in ("part", "turned", "shows") if word in orders), "")
+
+
+# Views of which it is not told so far.
+NO_ORDER = {
+    np.atleast_1d, np.atleast_2d, np.atleast_3d, np.linalg.matrix_transpose, np.rollaxis, np.fliplr,
+    np.flipud, np.rot90, np.lib.stride_tricks.sliding_window_view, np.diagonal, np.linalg.diagonal,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "f",
+    [f for f in CALLS if row_of(f).memory in ("view", "read-only view") and f is not np.diag],
+    ids=by_name,
+)
+def test_views_lie_in_memory_as_the_row_says(f):
+    told = row_of(f).order
+
+    found = "part" if f is np.real else "" if f in NO_ORDER else order_of_view(f)
+    assert told == found, f"column order of {by_name(f)}"
 
 
 def test_loops_over_stacks_go_in_the_order_of_memory():
@@ -467,6 +499,69 @@ def test_results_are_rounded_to_the_dtype_of_out_as_a_row_says(f):
     found = "exactly" if is_rounded else "in dtype of out" if follows else ""
 
     assert found == (row_of(f).rounds or MORE_ROUNDED.get(f, ""))
+
+
+# ------------------------------------------------------------------------ lists of arrays
+def lists_in(f: Any, args: Any, kwargs: Any) -> set[str]:
+    """Return the parameters that a sample gives a list or tuple with arrays."""
+    names = row_of(f).parameters
+    given = [*((names[min(k, len(names) - 1)], arg) for k, arg in enumerate(args)), *kwargs.items()]
+    return {name for name, arg in given if isinstance(arg, list | tuple) and arrays(arg, 1)}
+
+
+# An index, or what a loop goes through.
+NO_LIST = {operator.getitem, sum}
+
+
+@pytest.mark.parametrize("f", [f for f in CALLS if row_of(f).parameters], ids=by_name)
+def test_parameters_that_take_lists_of_arrays_are_told(f):
+    found = set().union(*(lists_in(f, args, kwargs) for args, kwargs in CALLS[f]))
+    row = row_of(f)
+
+    assert {*row.lists} <= found, f"column lists of {by_name(f)}"
+    is_told = row.takes_lists or found <= {*row.lists} or f in NO_LIST
+    assert is_told, f"column lists of {by_name(f)}"
+
+
+# ------------------------------------------------------------------------ selections
+def chosen_by(f: Any) -> set[str]:
+    """Return the parameters that samples give a mask, or an index of several entries."""
+    names, found = row_of(f).parameters, set()
+    for args, kwargs in CALLS[f]:
+        for name, arg in [*zip(names, args, strict=False), *kwargs.items()]:
+            items = arg if isinstance(arg, list) and arrays(arg) else [arg]
+            kinds = {one.dtype.kind for one in items if isinstance(one, np.ndarray) and one.ndim}
+            if isinstance(arg, list) and not arrays(arg):
+                kinds.add(np.asarray(arg).dtype.kind)
+            if kinds & {"b", "i"}:
+                found.add(name)
+    return found
+
+
+def drops(f: Any) -> bool:
+    """Return True if zeros stand in places of some entries, which depend on shapes alone."""
+    results = [(args[0], f(*args, **kwargs)) for args, kwargs in CALLS[f]]
+    return any(
+        np.shape(a) == np.shape(y) and (y != a).any() and ((y == 0) | (y == a)).all()
+        for a, y in results if isinstance(a, np.ndarray) and isinstance(y, np.ndarray)
+    )  # fmt: skip
+
+
+# Numbers of times, places to cut or to insert at, lists of lists, and what is not asked so far.
+NO_CHOICE = {
+    np.full_like, np.repeat, np.insert, np.split, np.array_split, np.hsplit,
+    np.take_along_axis,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f", [*MOVING, np.where], ids=by_name)
+def test_parameter_that_selects_entries_is_told(f):
+    told, found = row_of(f).selects, chosen_by(f)
+
+    if told == "shape" or (not found and not told):
+        assert (told == "shape") == drops(f), f"column selects of {by_name(f)}"
+    elif f not in NO_CHOICE or told:
+        assert {told} == found, f"column selects of {by_name(f)}"
 
 
 # ------------------------------------------------------------------------ numbers of results
