@@ -6,6 +6,7 @@ import builtins
 import contextlib
 import functools
 import inspect
+import io
 import itertools
 import math
 import operator
@@ -50,6 +51,33 @@ def test_rows_of_functions_that_move_entries_say_so(f):
     found = all(moves(f, args, kwargs) for args, kwargs in CALLS[f])
 
     assert (row_of(f).entries == "moved") == (found and f.__name__ not in NOT_MOVED)
+
+
+def changes_sign(f: Any, args: Any, kwargs: Any) -> bool:
+    """Return True if the result has the other sign where all arrays and numbers have."""
+    given, options = negated(args), {name: negated(arg) for name, arg in kwargs.items()}
+    return np.array_equal(numbers(f(*given, **options)), -numbers(f(*args, **kwargs)))
+
+
+def negated(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(map(negated, value))
+    is_number = isinstance(value, float) or (
+        isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    )
+    return -value if is_number else value
+
+
+ADJOINT = [f for f in CALLS if row_of(f).kind == "adjoint" and module_of(f) == "numpy"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("f", ADJOINT, ids=lambda f: f.__name__)
+def test_rows_of_functions_that_move_entries_whatever_they_are_say_so(f):
+    found = all(moves(f, *call) and changes_sign(f, *call) for call in CALLS[f])
+
+    told = row_of(f).entries == "moved"
+    assert told == found, f"column entries of {f.__name__}"
 
 
 MOVING = [f for f in LINEAR if row_of(f).entries == "moved"]
@@ -187,8 +215,26 @@ STACKS = {
 BY_OPTIONS = {np.tile, np.resize, np.percentile, np.quantile, np.corrcoef, np.cov}
 # In C order for all samples where operands are: no sample varies the axis or the option.
 WITHOUT_SAMPLES = {np.logspace, np.nanmedian, np.einsum}
+# As their operands lie, or in C order where these are, for all samples, and not asked so far;
+# besides those of some modules.
+NOT_TOLD = STACKS | BY_OPTIONS | {
+    np.maximum.accumulate, np.minimum.accumulate, np.fmax.accumulate, np.fmin.accumulate,
+    np.logaddexp.reduce, np.logaddexp2.reduce, np.hypot.reduce, np.add.reduceat, np.block,
+    np.column_stack, np.cumulative_prod, np.cumulative_sum, np.dstack, np.gradient, np.insert,
+    np.kron, np.linalg.matrix_power, np.linalg.norm, np.linalg.tensorinv, np.linalg.vector_norm,
+    np.median, np.nancumprod, np.nancumsum, np.nanmax, np.nanmean, np.nanmin, np.nanprod, np.nanstd,
+    np.nansum, np.nanvar, np.pad, np.partition, np.polyval, np.sort, np.std, np.take_along_axis,
+    np.trapezoid, np.unwrap, np.var,
+}  # fmt: skip
 # In C order for all samples, though not for all operands.
 ALWAYS_C: set[Any] = set()
+
+
+def is_asked_for_order(f: Any) -> bool:
+    """Return True if a function that makes new arrays could say how they lie."""
+    is_view = row_of(f).memory in ("view", "read-only view", "view or copy")
+    others = ("scipy", "numpy.fft", "numpy.polynomial")
+    return not is_view and not module_of(f).startswith(others) and f not in NOT_TOLD
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -205,6 +251,8 @@ def test_results_lie_in_memory_as_the_row_says(f):
         assert holds(f, "keeps")
     if order == "other" and is_tried(f):
         assert not holds(f, "keeps") or f in WITHOUT_SAMPLES
+    if order == "" and not laid_out and is_tried(f) and is_asked_for_order(f):
+        assert not holds(f, "keeps"), f"column order of {by_name(f)}"
     if order in ("follows", "keeps") and is_tried(f):
         assert not holds(f, "C") or f in ALWAYS_C, f"column order of {by_name(f)}"
     if order == "" and not laid_out and not module_of(f).startswith("scipy") and is_tried(f):
@@ -316,6 +364,23 @@ def test_call_changes_its_first_argument_where_a_row_says_so(word, f, make, args
     if word in ("sets", "keeps"):
         held = dict(after).values() if word == "sets" else after
         assert args[-1] in held
+
+
+@pytest.mark.parametrize("f", [print, input, open, len, str], ids=lambda f: f.__name__)
+def test_call_prints_or_reads_where_a_row_says_so(f, capsys, monkeypatch, tmp_path):
+    path = tmp_path / "text"
+    contents = []
+    for text in ("one", "two"):
+        path.write_text(text)
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        made = f(*([] if f is input else [str(path)]))
+        contents.append(made.read() if f is open else made)
+        if f is open:
+            made.close()
+    printed = capsys.readouterr().out
+
+    found = "prints" if printed else "reads" if contents[0] != contents[1] else ""
+    assert effect_of(f) == found, f"column effect of {f.__name__}"
 
 
 @pytest.mark.parametrize("f", [iter, object], ids=lambda f: f.__name__)
@@ -884,6 +949,10 @@ def test_functions_of_several_numbers_have_the_law_of_the_row(f):
     assert laws == [law for law in (row_of(f).law or MORE_LAWS.get(f, ""),) if law in LAWS]
 
 
+def test_only_functions_that_are_tried_have_the_law_of_copies():
+    assert {row.target for row in rows() if row.law == "copy"} == {np.copy}
+
+
 @pytest.mark.parametrize("f", [np.copy, list, dict], ids=by_name)
 def test_copies_are_the_same_in_other_memory(f):
     given = {np.copy: np.arange(3.0), list: [1, 2], dict: {"a": 1}}[f]
@@ -900,6 +969,24 @@ def test_copies_are_the_same_in_other_memory(f):
 
 CASTS = [row.target for row in rows() if row.law == "cast"]
 BY_DTYPE: dict[Any, Any] = {np.astype: np.float32, runtime.converted_like: np.float32(2)}
+
+
+# Classes of numbers, and what converts to the dtype that it is given.
+CONVERTING = [row.target for row in rows() if row.kind == "linear" and isinstance(row.target, type)]
+CONVERTING += [*BY_DTYPE]
+# Functions that behave so, and of which it is not asked so far.
+MORE_CASTS = {
+    np.float16, np.longdouble, complex, np.complex64, np.complex128, np.clongdouble,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f", CONVERTING, ids=by_name)
+def test_functions_that_convert_numbers_say_so(f):
+    given = np.array([0.5]) if f is np.astype else 0.5
+    made = f(given, BY_DTYPE[f]) if f in BY_DTYPE else f(given)
+    found = made == 0.5 and type(made) is not type(given) or f in (float, np.astype)
+
+    assert (row_of(f).law == "cast") == (found and f not in MORE_CASTS), f"column law of {f}"
 
 
 @pytest.mark.parametrize("f", CASTS, ids=by_name)
