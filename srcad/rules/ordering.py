@@ -207,7 +207,8 @@ def nanmedian(y_bar, y, a, axis=None, *, keepdims=False):
         f(near(-1.5, 4.5, 6), np.array([0.03, 1.0, 2.1, 4.0]), v, left=0.4),
         f(0.7, np.array([0.03, 1.0, 2.1, 4.0]), v),
         f(near(-1.5, 4.5, 6), np.array([0.03, 1.0, 2.1, 4.0]), v, right=-0.3),
-        f(near(-1.5, 4.5, 6), np.array([0.03, 1.0, 2.1, 4.0]), v, 0.4, -0.3)],
+        f(near(-1.5, 4.5, 6), np.array([0.03, 1.0, 2.1, 4.0]), v, 0.4, -0.3),
+        f(near(-1.5, 4.5, 2, 3), np.array([0.03, 1.0, 2.1, 4.0]), v)],
 )  # fmt: skip
 def interp(y_bar, y, x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear: at a point of `xp`, the slope of the interval to its right."""

@@ -6,6 +6,7 @@ import builtins
 import contextlib
 import functools
 import inspect
+import io
 import itertools
 import math
 import operator
@@ -19,7 +20,6 @@ from srcad.frontend.store.memory_effects import keeps_c_order
 from srcad.ir.library_operations import is_elementwise
 from srcad.rules.registry import effect_of, row_of, rows
 from srcad.startup.identifiers import module_of
-from tests.marks import some
 from tests.modes.test_jvp import SAMPLES
 
 CALLS: dict[Any, list[tuple[Any, Any]]] = {}
@@ -51,6 +51,33 @@ def test_rows_of_functions_that_move_entries_say_so(f):
     found = all(moves(f, args, kwargs) for args, kwargs in CALLS[f])
 
     assert (row_of(f).entries == "moved") == (found and f.__name__ not in NOT_MOVED)
+
+
+def changes_sign(f: Any, args: Any, kwargs: Any) -> bool:
+    """Return True if the result has the other sign where all arrays and numbers have."""
+    given, options = negated(args), {name: negated(arg) for name, arg in kwargs.items()}
+    return np.array_equal(numbers(f(*given, **options)), -numbers(f(*args, **kwargs)))
+
+
+def negated(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(map(negated, value))
+    is_number = isinstance(value, float) or (
+        isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    )
+    return -value if is_number else value
+
+
+ADJOINT = [f for f in CALLS if row_of(f).kind == "adjoint" and module_of(f) == "numpy"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("f", ADJOINT, ids=lambda f: f.__name__)
+def test_rows_of_functions_that_move_entries_whatever_they_are_say_so(f):
+    found = all(moves(f, *call) and changes_sign(f, *call) for call in CALLS[f])
+
+    told = row_of(f).entries == "moved"
+    assert told == found, f"column entries of {f.__name__}"
 
 
 MOVING = [f for f in LINEAR if row_of(f).entries == "moved"]
@@ -188,12 +215,30 @@ STACKS = {
 BY_OPTIONS = {np.tile, np.resize, np.percentile, np.quantile, np.corrcoef, np.cov}
 # In C order for all samples where operands are: no sample varies the axis or the option.
 WITHOUT_SAMPLES = {np.logspace, np.nanmedian, np.einsum}
+# As their operands lie, or in C order where these are, for all samples, and not asked so far;
+# besides those of some modules.
+NOT_TOLD = STACKS | BY_OPTIONS | {
+    np.maximum.accumulate, np.minimum.accumulate, np.fmax.accumulate, np.fmin.accumulate,
+    np.logaddexp.reduce, np.logaddexp2.reduce, np.hypot.reduce, np.add.reduceat, np.block,
+    np.column_stack, np.cumulative_prod, np.cumulative_sum, np.dstack, np.gradient, np.insert,
+    np.kron, np.linalg.matrix_power, np.linalg.norm, np.linalg.tensorinv, np.linalg.vector_norm,
+    np.median, np.nancumprod, np.nancumsum, np.nanmax, np.nanmean, np.nanmin, np.nanprod, np.nanstd,
+    np.nansum, np.nanvar, np.pad, np.partition, np.polyval, np.sort, np.std, np.take_along_axis,
+    np.trapezoid, np.unwrap, np.var,
+}  # fmt: skip
+# In C order for all samples, though not for all operands.
+ALWAYS_C: set[Any] = set()
+
+
+def is_asked_for_order(f: Any) -> bool:
+    """Return True if a function that makes new arrays could say how they lie."""
+    is_view = row_of(f).memory in ("view", "read-only view", "view or copy")
+    others = ("scipy", "numpy.fft", "numpy.polynomial")
+    return not is_view and not module_of(f).startswith(others) and f not in NOT_TOLD
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "f", some(ORDERED, lambda k, f: k % 16 == 0 and module_of(f) == "numpy"), ids=by_name
-)
+@pytest.mark.parametrize("f", ORDERED, ids=by_name)
 def test_results_lie_in_memory_as_the_row_says(f):
     order = row_of(f).order
     laid_out = is_elementwise(f) and order == ""
@@ -206,8 +251,43 @@ def test_results_lie_in_memory_as_the_row_says(f):
         assert holds(f, "keeps")
     if order == "other" and is_tried(f):
         assert not holds(f, "keeps") or f in WITHOUT_SAMPLES
+    if order == "" and not laid_out and is_tried(f) and is_asked_for_order(f):
+        assert not holds(f, "keeps"), f"column order of {by_name(f)}"
+    if order in ("follows", "keeps") and is_tried(f):
+        assert not holds(f, "C") or f in ALWAYS_C, f"column order of {by_name(f)}"
     if order == "" and not laid_out and not module_of(f).startswith("scipy") and is_tried(f):
         assert not holds(f, "C") or f in STACKS | BY_OPTIONS
+
+
+def order_of_view(f: Any) -> str:
+    """Return how the views of samples lie if the operands are in C order."""
+    orders = set()
+    for args, kwargs in CALLS[f]:
+        a = np.ascontiguousarray(args[0]) if isinstance(args[0], np.ndarray) else args[0]
+        view = f(a, *args[1:], **kwargs)
+        if isinstance(view, np.ndarray) and isinstance(a, np.ndarray) and a.size > 1:
+            is_part = view.size != a.size or 0 in view.strides
+            orders.add("part" if is_part else "shows" if is_ordered(view) else "turned")
+    return next((word for word in ("part", "turned", "shows") if word in orders), "")
+
+
+# Views of which it is not told so far.
+NO_ORDER = {
+    np.atleast_1d, np.atleast_2d, np.atleast_3d, np.linalg.matrix_transpose, np.rollaxis, np.fliplr,
+    np.flipud, np.rot90, np.lib.stride_tricks.sliding_window_view, np.diagonal, np.linalg.diagonal,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "f",
+    [f for f in CALLS if row_of(f).memory in ("view", "read-only view") and f is not np.diag],
+    ids=by_name,
+)
+def test_views_lie_in_memory_as_the_row_says(f):
+    told = row_of(f).order
+
+    found = "part" if f is np.real else "" if f in NO_ORDER else order_of_view(f)
+    assert told == found, f"column order of {by_name(f)}"
 
 
 def test_loops_over_stacks_go_in_the_order_of_memory():
@@ -284,6 +364,23 @@ def test_call_changes_its_first_argument_where_a_row_says_so(word, f, make, args
     if word in ("sets", "keeps"):
         held = dict(after).values() if word == "sets" else after
         assert args[-1] in held
+
+
+@pytest.mark.parametrize("f", [print, input, open, len, str], ids=lambda f: f.__name__)
+def test_call_prints_or_reads_where_a_row_says_so(f, capsys, monkeypatch, tmp_path):
+    path = tmp_path / "text"
+    contents = []
+    for text in ("one", "two"):
+        path.write_text(text)
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        made = f(*([] if f is input else [str(path)]))
+        contents.append(made.read() if f is open else made)
+        if f is open:
+            made.close()
+    printed = capsys.readouterr().out
+
+    found = "prints" if printed else "reads" if contents[0] != contents[1] else ""
+    assert effect_of(f) == found, f"column effect of {f.__name__}"
 
 
 @pytest.mark.parametrize("f", [iter, object], ids=lambda f: f.__name__)
@@ -467,6 +564,69 @@ def test_results_are_rounded_to_the_dtype_of_out_as_a_row_says(f):
     found = "exactly" if is_rounded else "in dtype of out" if follows else ""
 
     assert found == (row_of(f).rounds or MORE_ROUNDED.get(f, ""))
+
+
+# ------------------------------------------------------------------------ lists of arrays
+def lists_in(f: Any, args: Any, kwargs: Any) -> set[str]:
+    """Return the parameters that a sample gives a list or tuple with arrays."""
+    names = row_of(f).parameters
+    given = [*((names[min(k, len(names) - 1)], arg) for k, arg in enumerate(args)), *kwargs.items()]
+    return {name for name, arg in given if isinstance(arg, list | tuple) and arrays(arg, 1)}
+
+
+# An index, or what a loop goes through.
+NO_LIST = {operator.getitem, sum}
+
+
+@pytest.mark.parametrize("f", [f for f in CALLS if row_of(f).parameters], ids=by_name)
+def test_parameters_that_take_lists_of_arrays_are_told(f):
+    found = set().union(*(lists_in(f, args, kwargs) for args, kwargs in CALLS[f]))
+    row = row_of(f)
+
+    assert {*row.lists} <= found, f"column lists of {by_name(f)}"
+    is_told = row.takes_lists or found <= {*row.lists} or f in NO_LIST
+    assert is_told, f"column lists of {by_name(f)}"
+
+
+# ------------------------------------------------------------------------ selections
+def chosen_by(f: Any) -> set[str]:
+    """Return the parameters that samples give a mask, or an index of several entries."""
+    names, found = row_of(f).parameters, set()
+    for args, kwargs in CALLS[f]:
+        for name, arg in [*zip(names, args, strict=False), *kwargs.items()]:
+            items = arg if isinstance(arg, list) and arrays(arg) else [arg]
+            kinds = {one.dtype.kind for one in items if isinstance(one, np.ndarray) and one.ndim}
+            if isinstance(arg, list) and not arrays(arg):
+                kinds.add(np.asarray(arg).dtype.kind)
+            if kinds & {"b", "i"}:
+                found.add(name)
+    return found
+
+
+def drops(f: Any) -> bool:
+    """Return True if zeros stand in places of some entries, which depend on shapes alone."""
+    results = [(args[0], f(*args, **kwargs)) for args, kwargs in CALLS[f]]
+    return any(
+        np.shape(a) == np.shape(y) and (y != a).any() and ((y == 0) | (y == a)).all()
+        for a, y in results if isinstance(a, np.ndarray) and isinstance(y, np.ndarray)
+    )  # fmt: skip
+
+
+# Numbers of times, places to cut or to insert at, lists of lists, and what is not asked so far.
+NO_CHOICE = {
+    np.full_like, np.repeat, np.insert, np.split, np.array_split, np.hsplit,
+    np.take_along_axis,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f", [*MOVING, np.where], ids=by_name)
+def test_parameter_that_selects_entries_is_told(f):
+    told, found = row_of(f).selects, chosen_by(f)
+
+    if told == "shape" or (not found and not told):
+        assert (told == "shape") == drops(f), f"column selects of {by_name(f)}"
+    elif f not in NO_CHOICE or told:
+        assert {told} == found, f"column selects of {by_name(f)}"
 
 
 # ------------------------------------------------------------------------ numbers of results
@@ -789,6 +949,10 @@ def test_functions_of_several_numbers_have_the_law_of_the_row(f):
     assert laws == [law for law in (row_of(f).law or MORE_LAWS.get(f, ""),) if law in LAWS]
 
 
+def test_only_functions_that_are_tried_have_the_law_of_copies():
+    assert {row.target for row in rows() if row.law == "copy"} == {np.copy}
+
+
 @pytest.mark.parametrize("f", [np.copy, list, dict], ids=by_name)
 def test_copies_are_the_same_in_other_memory(f):
     given = {np.copy: np.arange(3.0), list: [1, 2], dict: {"a": 1}}[f]
@@ -805,6 +969,24 @@ def test_copies_are_the_same_in_other_memory(f):
 
 CASTS = [row.target for row in rows() if row.law == "cast"]
 BY_DTYPE: dict[Any, Any] = {np.astype: np.float32, runtime.converted_like: np.float32(2)}
+
+
+# Classes of numbers, and what converts to the dtype that it is given.
+CONVERTING = [row.target for row in rows() if row.kind == "linear" and isinstance(row.target, type)]
+CONVERTING += [*BY_DTYPE]
+# Functions that behave so, and of which it is not asked so far.
+MORE_CASTS = {
+    np.float16, np.longdouble, complex, np.complex64, np.complex128, np.clongdouble,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f", CONVERTING, ids=by_name)
+def test_functions_that_convert_numbers_say_so(f):
+    given = np.array([0.5]) if f is np.astype else 0.5
+    made = f(given, BY_DTYPE[f]) if f in BY_DTYPE else f(given)
+    found = made == 0.5 and type(made) is not type(given) or f in (float, np.astype)
+
+    assert (row_of(f).law == "cast") == (found and f not in MORE_CASTS), f"column law of {f}"
 
 
 @pytest.mark.parametrize("f", CASTS, ids=by_name)

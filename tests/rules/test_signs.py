@@ -46,6 +46,36 @@ def test_function_with_sign_computes_what_the_operator_does(row):
 
 
 WITH_SIGN = [row for row in operators() if row.sign is not None]
+PAIRS = [
+    row.target for row in rows()
+    if isinstance(row.target, np.ufunc) and row.target.nin == 2 and not row.target.signature
+]  # fmt: skip
+BINARY = [row.sign for row in WITH_SIGN if not issubclass(row.sign.node, ast.unaryop)]
+BINARY = [sign for sign in BINARY if sign.node is not ast.MatMult]  # of matrices
+# What is no operator for other operands: of negative numbers, and of more than integers.
+NO_SIGN = {np.fmod, np.ldexp}
+# Signs of operators that compute the same of the numbers and flags that are tried.
+OF_FLAGS = {"is", "is not", "*", "==", "!="}
+
+
+def is_computed_by(f: Any, sign: Sign) -> bool:
+    """Return True if the operator with this sign computes the same."""
+    cases = operands(sign, f)
+    try:
+        return all(f(*args) == written(sign, *args) for args in cases)
+    except (TypeError, ValueError, ZeroDivisionError):
+        return False
+
+
+@pytest.mark.parametrize("f", PAIRS, ids=lambda f: f.__name__)
+def test_function_that_computes_what_an_operator_does_has_its_sign(f):
+    signs = [sign for sign in BINARY if is_computed_by(f, sign)]
+    told = row_of(f).sign
+
+    found = {sign.text for sign in signs if told is None or sign.text not in OF_FLAGS}
+    found |= {sign.text for sign in signs if told == sign}
+    if f not in NO_SIGN:
+        assert found == ({told.text} if told else set()), f"column sign of {f.__name__}"
 
 
 @pytest.mark.parametrize("row", WITH_SIGN, ids=lambda row: row.target.__name__)

@@ -7,6 +7,7 @@ import pytest
 
 from srcad import rules
 from srcad.rules.formulas import TWINS
+from srcad.rules.registry import row_of
 
 SHARING = [row for row in rules.rows() if row.target in set(vars(TWINS).values())]
 
@@ -32,3 +33,17 @@ def test_math_rule_formula_returns_float(row):
 
 def test_most_functions_of_math_share_a_row():
     assert len(SHARING) >= 18
+
+
+# Functions of `math` and their counterparts in NumPy that have other names.
+NAMES = {name: name for name in vars(math) if callable(getattr(np, name, None))}
+NAMES = {name: name for name in NAMES if name not in ("gcd", "lcm")}  # of integers
+NAMES |= {"fabs": "abs", "radians": "deg2rad", "degrees": "rad2deg", "pow": "power"}
+NAMES |= {f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_function_of_math_has_a_row_of_the_kind_of_its_counterpart(name):
+    kinds = {row_of(getattr(np, NAMES[name])).kind, row_of(getattr(math, name)).kind}
+
+    assert len(kinds) == 1, f"twin of numpy.{NAMES[name]}"
