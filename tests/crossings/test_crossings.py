@@ -189,7 +189,7 @@ def by_name(names, name):
 
 
 def cells_by_turns():
-    """Each program in one mode, and each function of the rule table at one place, by their names."""
+    """Each program in one mode, each function of the rule table at one place, by their names."""
     modes = [name for name, mode in MODES.items() if not mode.slow]
     found = [ProgramCell(name, by_name(modes, name)) for name in PROGRAMS]
     samples = {}
