@@ -14,7 +14,7 @@ from srcad.rules.registry import static
 from srcad.rules.row import Result
 from srcad.rules.shape import ones
 from srcad.rules.writes import add_at, add_at_repeated, updated
-from srcad.runtime import last_writes, unbroadcast
+from srcad.runtime import has_same_numbers, last_writes, unbroadcast
 
 
 @static
@@ -56,7 +56,7 @@ def updated_(y_bar, array, index, value):
     return updated(y_bar, index, 0.0), None, unbroadcast(value_bar, value)
 
 
-nondifferentiable(last_writes)
+nondifferentiable(last_writes, has_same_numbers)
 
 
 @linear(add_at, add_at_repeated, samples=())

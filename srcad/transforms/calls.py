@@ -55,6 +55,7 @@ from srcad.transforms.refusals import (
     unwritten,
 )
 from srcad.transforms.rule_templates import write_rule
+from srcad.transforms.stand_ins import with_stand_ins
 from srcad.transforms.still import stays_still, unless_still
 from srcad.transforms.structure import ADJOINTS, undo_getitem
 from srcad.transforms.sweep import Path, type_at
@@ -383,6 +384,8 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
         operands, result = solved_with_identities(scope, op, rule, y_bar, operands)
     if result is op.result:
         operands, result = lines_taking_part(scope, op, rule, y_bar, operands)
+    if result is op.result:
+        operands, result, y_bar = with_stand_ins(scope, op, rule, y_bar, operands)
     leading = leading_of(scope, op, rule, y_bar, result)
     for place, arg, entry in chosen_entries(scope, op, rule, operands, leading, {}):
         if scope.sweep.facts.of(arg) is not False:

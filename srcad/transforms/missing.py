@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -207,6 +207,15 @@ def _sines(scope: ReverseScope, array: Arg) -> Value:
     return scope.call(np.reshape, entries, scope.call(np.shape, array))
 
 
+def distinct(scope: ReverseScope, array: Arg) -> Value:
+    """Emit numbers between 0 and 1, no two alike, in the shape of an array.
+
+    Logarithms and roots of them are real, and lines of them have variance and correlation.
+    """
+    quarters = scope.call(operator.mul, _sines(scope, array), Const(0.25))
+    return scope.call(operator.add, quarters, Const(0.5))
+
+
 def reduced_with_ones(
     scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, operands: dict[int | str, Arg]
 ) -> tuple[dict[int | str, Arg], Arg]:
@@ -226,7 +235,9 @@ def reduced_with_ones(
         return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
     assert axes is not None
     wide = test if keeps else scope.call(np.expand_dims, test, axes)
-    x = scope.call(np.where, wide, x, Const(1.0))
+    # A function of which little is known may divide by the variance, which equal numbers lack.
+    other = Const(1.0) if rule.entries == "reduced" else distinct(scope, x)
+    x = scope.call(np.where, wide, x, other)
     return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
 
 
@@ -350,16 +361,21 @@ def _in_rank(scope: ReverseScope, flags: Value, rank: int, core: int) -> Value:
 
 
 def entries_stay_zero(scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, entry: Any) -> Any:
-    """Return the cotangent of an operand of a scalar call, 0 where the result has cotangent 0."""
+    """Return the cotangent of an operand, 0 where no entry of the result has a cotangent.
+
+    So it is for a number, and for an array of one matrix.
+    """
     if rule.kind not in ("adjoint", "bilinear") or not isinstance(y_bar, Value):
         return entry
     if not isinstance(entry, Value) or not isinstance(entry.type, Numeric):
         return entry
-    if not is_scalar(op.result.type) or not is_scalar(y_bar.type):
+    is_number = is_scalar(op.result.type) and is_scalar(y_bar.type)
+    if not is_number and rule.entries != "stacked":
         return entry
     if not arrives(scope.sweep, op.result, towards_selection):
         return entry
-    return unless_cut(scope, scope.call(operator.ne, y_bar, Const(0.0)), entry)
+    test = scope.call(operator.ne, y_bar, Const(0.0))
+    return unless_cut(scope, test if is_number else scope.call(np.any, test), entry)
 
 
 def _axes_away(call: Call, rule: Rule, value: Value) -> tuple[Arg | None, bool]:
@@ -370,7 +386,8 @@ def _axes_away(call: Call, rule: Rule, value: Value) -> tuple[Arg | None, bool]:
     names = (*rule.parameters, *rule.keywords)
     if rule.kind != "adjoint" or "axis" not in names:
         return None, False
-    axis, keeps = _option(call, rule, "axis"), _option(call, rule, "keepdims") or Const(False)
+    axis = _option(call, rule, "axis") or _default(rule, "axis")
+    keeps = _option(call, rule, "keepdims") or Const(False)
     items = axis.items if isinstance(axis, Display) else (axis,)
     if not all(isinstance(item, Const) and type(item.value) is int for item in items):
         return None, False
@@ -393,9 +410,10 @@ def _option(call: Call, rule: Rule, name: str) -> Arg | None:
 
 
 def _default(rule: Rule, name: str) -> Const:
-    """Return the default value of a parameter, as the rule has it."""
+    """Return the default value of a parameter, as the rule has it; None if it has none."""
     assert rule.function is not None
-    return Const(signature(rule.function).parameters[name].default)
+    default = signature(rule.function).parameters[name].default
+    return Const(None if default is Parameter.empty else default)
 
 
 def _axis_along(call: Call, rule: Rule, value: Value) -> Const | None:

@@ -32,7 +32,7 @@ from srcad.transforms.calls import as_array, chosen_entries, lifted_arg, lifted_
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check
 from srcad.transforms.magnitudes import without_magnitudes
-from srcad.transforms.masks import guarded_operands, record_mask
+from srcad.transforms.masks import guarded_operands, may_insert_infinity, record_mask
 from srcad.transforms.missing import asks_for_nan, unless_cut
 from srcad.transforms.refusals import (
     missing_rule,
@@ -198,7 +198,7 @@ def _by_derivative(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
         refuse_no_partial(op, place, partial)
         if not rule.shipped:
             partial = Check(scope, op, rule, place).partial(partial, operands.values())
-        term = _product(scope, dot, partial)
+        term = _product(scope, op, dot, partial)
         if term is not None:
             term = zero_at_root(scope, op, dot, term)
             tests.append(term_that_moves(scope, op, place, dot))
@@ -222,8 +222,12 @@ def _entries(
     return chosen_entries(scope, op, rule, operands, [], {"y": result} if rule.wants_result else {})
 
 
-def _product(scope: Any, dot: Atom, partial: Any) -> Atom | None:
-    """Return a tangent times a partial derivative; what a mask cuts is exactly zero."""
+def _product(scope: Any, op: Call, dot: Atom, partial: Any) -> Atom | None:
+    """Return a tangent times a partial derivative; what a mask cuts is exactly zero.
+
+    So it stays where the mask has put inf or nan in the place of a number, at which the partial
+    derivative of any function may be nan.
+    """
     is_mask = (
         isinstance(partial, Value)
         and isinstance(partial.type, Numeric)
@@ -235,7 +239,17 @@ def _product(scope: Any, dot: Atom, partial: Any) -> Atom | None:
         term = unless_cut(scope, partial, dot)
     else:
         term = times(scope, dot, partial)
-    return None if term is None else record_mask(scope, dot, partial, term)
+    if term is None:
+        return None
+    mask = scope.sweep.masks.get(dot) if isinstance(dot, Value) else None
+    if mask is not None and not is_mask and mask in scope.sweep.inserting:
+        term = unless_cut(scope, mask, term)
+    found = record_mask(scope, dot, partial, term)
+    if found in scope.sweep.masks and (
+        mask in scope.sweep.inserting or (is_mask and may_insert_infinity(scope, op))
+    ):
+        scope.sweep.inserting.add(scope.sweep.masks[found])
+    return found
 
 
 def _by_function(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:

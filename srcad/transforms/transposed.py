@@ -31,6 +31,12 @@ from srcad.transforms.calls import chosen_entries, leading_of, lifted_arg, seed_
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check, sequence
 from srcad.transforms.refusals import refuse_no_partial, refuse_saved, settle_branches
+from srcad.transforms.stand_ins import (
+    StandIns,
+    stand_ins,
+    tangent_of_numbers,
+    tangent_that_counts,
+)
 from srcad.transforms.sweep import (
     Path,
     Sweep,
@@ -137,7 +143,10 @@ def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
         paths = [path for path in paths if path[0] == 0]
     bars = {path: Value(cotangent_type(type_at(op.result.type, path))) for path in paths}
     inside = ReverseScope(scope.sweep, Block(), Builder(where=op.where))
-    total = _total(forward, inside, op, rule, bars)
+    flows = differentiable_arguments(op)
+    operands = {k: lifted_arg(scope, a) if k in flows else a for k, a in arguments(op).items()}
+    other = stand_ins(scope, op, rule, operands)
+    total = _total(forward, inside, op, rule, bars, other)
     if total is None:
         return None
     block = inside.builder.finish(total)
@@ -152,6 +161,8 @@ def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
     written = substituted_block(made.block, {p: values.get(v, v) for p, v in names.items()})
     forward.builder.ops.extend(map(_of_tangents, written.ops))
     found = dict(zip(paths, written.results[1:], strict=True))
+    if other is not None:
+        found = {path: tangent_of_numbers(scope, other, dot) for path, dot in found.items()}
     return _structure(op.result.type, (), found)
 
 
@@ -201,13 +212,19 @@ def _structure(type_: Type, path: Path, found: dict[Path, Atom]) -> Tangent:
 
 
 def _total(
-    forward: ForwardScope, inside: ReverseScope, op: Call, rule: Rule, bars: dict[Path, Value]
+    forward: ForwardScope,
+    inside: ReverseScope,
+    op: Call,
+    rule: Rule,
+    bars: dict[Path, Value],
+    other: StandIns | None,
 ) -> Atom | None:
     """Return the sum of the products of each returned cotangent and the tangent beside it."""
     flows = differentiable_arguments(op)
     operands = {k: lifted_arg(inside, a) if k in flows else a for k, a in arguments(op).items()}
     y_bar = seed_of(op.result, dict(bars))
-    leading = leading_of(inside, op, rule, y_bar)
+    leading = leading_of(inside, op, rule, y_bar, other.result if other else None)
+    operands = other.operands if other else operands
     total: Atom | None = None
     for place, arg, entry in chosen_entries(inside, op, rule, operands, leading, {}):
         dot = forward.of(arg)
@@ -217,6 +234,8 @@ def _total(
                 _refuse_tuple_on_one_path(inside, op, rule, entry)
             if rule.has_entries_of_users:
                 entry = Check(inside, op, rule, place).entry(arg, entry)
+            if other is not None and isinstance(dot, Value | Const):
+                dot = tangent_that_counts(forward.scope, other, place, dot)
             total = _with_product(forward, inside, op, total, arg, entry, dot)
     return total
 
