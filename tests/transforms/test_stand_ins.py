@@ -115,3 +115,18 @@ def test_tangent_of_entry_that_a_mask_replaced_by_infinity_is_zero(call):
         _, dot = srcad.jvp(function, (X[:, 0],), (np.ones(4),))
         wanted = (function(X[:, 0] + 1e-5) - function(X[:, 0] - 1e-5)) / 2e-5
     np.testing.assert_allclose(dot, wanted, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: stats.matrix_normal.pdf(x[:2], 0.5 * x[2:], np.eye(2), np.eye(3)),
+        lambda x: stats.matrix_normal.logpdf(x[:2], 0.5 * x[2:], np.eye(2), np.eye(3)),
+    ],
+)
+def test_number_that_is_read_by_a_flag_has_its_cotangent(call):
+    def function(x):
+        number = call(x)
+        return np.sum(number[np.isfinite(number)])
+
+    np.testing.assert_allclose(srcad.grad(function)(X), slopes(function, X), rtol=1e-6, atol=1e-9)
