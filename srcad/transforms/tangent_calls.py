@@ -55,8 +55,11 @@ from srcad.types.structures import ListOf, TupleOf, Type, numbers_in
 def fitted(scope: Any, dot: Atom, op: Call) -> Atom:
     """Return a tangent in the shape and dtype of the result of an elementwise call."""
     wide, narrow = op.result.type, atom_type(dot)
-    if not isinstance(wide, Numeric) or is_scalar(wide):
+    if not isinstance(wide, Numeric):
         return dot
+    if is_scalar(wide):
+        is_number = isinstance(narrow, Numeric) and narrow.form != "array"
+        return scope.call(np.asarray, dot) if wide.form == "array" and is_number else dot
     wide_ones = {a for a in op.args if getattr(argument_type(a), "shape", None) != ()}
     if not isinstance(narrow, Numeric):
         # Of no known kind: perhaps the tangent of a number, beside an array.
