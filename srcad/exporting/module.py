@@ -17,7 +17,7 @@ from srcad.errors import ExportError, SrcadError, file_title
 from srcad.exporting import self_check
 from srcad.exporting.definitions import Definitions, is_installed
 from srcad.exporting.derivative import Derivative, Draft, drafted
-from srcad.exporting.fronts import public_function, sentence
+from srcad.exporting.fronts import public_function, refused, sentence
 from srcad.exporting.layout import import_lines, narrowed
 from srcad.exporting.literals import MOST_ENTRIES, assignment, dtype_text, literal, size
 from srcad.exporting.written_out import WIDTH, identifiers, reads_early, renamed
@@ -200,6 +200,8 @@ def module_text(derivative: Derivative, recipe: Sequence[str]) -> str:
     ExportError
         Something that the derivative uses cannot be written to a file.
     """
+    if derivative.request.mode not in MODES_OF_FILES:
+        raise refused(derivative)
     draft = drafted(derivative)
     d = draft.definitions
     public, generated, check = public_function(draft), _generated(draft), _main(draft)

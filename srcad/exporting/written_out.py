@@ -11,6 +11,7 @@ import builtins
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import ModuleType
@@ -137,10 +138,17 @@ def _statements(module: ModuleType) -> tuple[str, dict[str, Any]]:
     """Return the text of a module, and its statements by the names that they bind."""
     text = inspect.getsource(module)
     found: dict[str, Any] = {}
-    for node in ast.parse(text).body:
-        for name in _defined(node):
-            found[name] = node
+    for statement in ast.parse(text).body:
+        for node in _run(statement):
+            for name in _defined(node):
+                found[name] = node
     return text, found
+
+
+def _run(node: ast.stmt) -> list[ast.stmt]:
+    """Return the statements that run: of ``if TYPE_CHECKING``, those after ``else``."""
+    is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    return node.orelse if is_for_types and isinstance(node, ast.If) and node.orelse else [node]
 
 
 def _defined(node: ast.stmt) -> list[str]:
@@ -182,7 +190,7 @@ def text_of(module: ModuleType, name: str) -> str | None:
     if not isinstance(node, Node):
         return None
     lines = text.splitlines(keepends=True)
-    piece = "".join(lines[node.lineno - 1 : node.end_lineno])
+    piece = textwrap.dedent("".join(lines[node.lineno - 1 : node.end_lineno]))
     space = vars(module)
     return _plain_errors(_without_types(piece), space)
 

@@ -21,6 +21,7 @@ from srcad.analysis.kinds import may_be_complex
 from srcad.errors import UnsupportedSyntaxError
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
+    UNDEF,
     Arg,
     Atom,
     Block,
@@ -43,7 +44,7 @@ from srcad.startup.records import replace
 from srcad.transforms.batched_calls import batch_call
 from srcad.transforms.batched_values import BatchedScope, Shared, refuse_hidden_list
 from srcad.transforms.routines import derived_routine
-from srcad.transforms.sweep import Inline, is_for_complex
+from srcad.transforms.sweep import Inline, is_for_complex, is_scalar
 from srcad.types.numeric import INT, Numeric
 from srcad.types.sizes import fresh_extent
 from srcad.types.structures import Opaque, TupleOf
@@ -176,6 +177,12 @@ def _batch_if(scope: BatchedScope, op: If) -> None:
     if _stays(scope, op):
         scope.builder.ops.append(op)
         return
+    if _is_choice_of_numbers(scope, op):
+        test = scope.of(op.test)
+        for output, *arms in zip(op.outputs, op.then.results, op.orelse.results, strict=True):
+            numbers = (scope.full_atom(arm, True, output.type) for arm in arms)
+            scope.put(output, scope.builder.call(np.where, test, *numbers))
+        return
     _refuse_choice(scope, op, op.test)
     trees = [
         either_active(scope.tree(output), either_active(scope.tree(a), scope.tree(b)))
@@ -195,6 +202,21 @@ def _batch_if(scope: BatchedScope, op: If) -> None:
         blocks.append(Block(block.params, tuple(arm.builder.ops), tuple(found)))
     outputs = _outputs(scope, op.outputs, trees)
     scope.builder.ops.append(replace(op, then=blocks[0], orelse=blocks[1], outputs=outputs))
+
+
+def _is_choice_of_numbers(scope: BatchedScope, op: If) -> bool:
+    """Return True if a test of the direction chooses one of two numbers, and does nothing else.
+
+    So a transform cuts the cotangent of a number to zero.
+    """
+    return (
+        scope.tree(op.test) is True
+        and not op.then.ops
+        and not op.orelse.ops
+        and all(scope.tree(output) is True for output in op.outputs)
+        and all(is_scalar(value.type) for value in op.outputs)
+        and not any(arm == UNDEF for arm in (*op.then.results, *op.orelse.results))
+    )
 
 
 def _refuse_choice(scope: BatchedScope, op: Op, test: Atom | None) -> None:

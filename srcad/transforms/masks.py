@@ -52,12 +52,12 @@ def cut(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any) -> Atom | None
     """
     if not isinstance(partial, Value) or not _is_mask(partial):
         return None
-    if not _meets_singularity(scope.sweep, op.result) and not _may_insert_infinity(scope, op):
+    if not _meets_singularity(scope.sweep, op.result) and not may_insert_infinity(scope, op):
         return None
     return scope.call(np.where, partial, y_bar, Const(0.0))
 
 
-def _may_insert_infinity(scope: ReverseScope, op: Call) -> bool:
+def may_insert_infinity(scope: ReverseScope, op: Call) -> bool:
     """Return True if an operand is inf or nan, or a number that is not known when compiling."""
     for arg in op.args:
         if isinstance(arg, Const):

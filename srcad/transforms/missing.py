@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -207,6 +207,15 @@ def _sines(scope: ReverseScope, array: Arg) -> Value:
     return scope.call(np.reshape, entries, scope.call(np.shape, array))
 
 
+def _distinct(scope: ReverseScope, array: Arg) -> Value:
+    """Emit numbers between 0 and 1, no two alike, in the shape of an array.
+
+    Logarithms and roots of them are real, and lines of them have variance and correlation.
+    """
+    quarters = scope.call(operator.mul, _sines(scope, array), Const(0.25))
+    return scope.call(operator.add, quarters, Const(0.5))
+
+
 def reduced_with_ones(
     scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, operands: dict[int | str, Arg]
 ) -> tuple[dict[int | str, Arg], Arg]:
@@ -226,7 +235,9 @@ def reduced_with_ones(
         return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
     assert axes is not None
     wide = test if keeps else scope.call(np.expand_dims, test, axes)
-    x = scope.call(np.where, wide, x, Const(1.0))
+    # A function of which little is known may divide by the variance, which equal numbers lack.
+    other = Const(1.0) if rule.entries == "reduced" else _distinct(scope, x)
+    x = scope.call(np.where, wide, x, other)
     return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
 
 
@@ -370,7 +381,8 @@ def _axes_away(call: Call, rule: Rule, value: Value) -> tuple[Arg | None, bool]:
     names = (*rule.parameters, *rule.keywords)
     if rule.kind != "adjoint" or "axis" not in names:
         return None, False
-    axis, keeps = _option(call, rule, "axis"), _option(call, rule, "keepdims") or Const(False)
+    axis = _option(call, rule, "axis") or _default(rule, "axis")
+    keeps = _option(call, rule, "keepdims") or Const(False)
     items = axis.items if isinstance(axis, Display) else (axis,)
     if not all(isinstance(item, Const) and type(item.value) is int for item in items):
         return None, False
@@ -393,9 +405,10 @@ def _option(call: Call, rule: Rule, name: str) -> Arg | None:
 
 
 def _default(rule: Rule, name: str) -> Const:
-    """Return the default value of a parameter, as the rule has it."""
+    """Return the default value of a parameter, as the rule has it; None if it has none."""
     assert rule.function is not None
-    return Const(signature(rule.function).parameters[name].default)
+    default = signature(rule.function).parameters[name].default
+    return Const(None if default is Parameter.empty else default)
 
 
 def _axis_along(call: Call, rule: Rule, value: Value) -> Const | None:

@@ -335,6 +335,8 @@ def add_at(scope: ReverseScope, array: Value, index: Arg, bar: Atom) -> None:
         return
     repeated = may_repeat(index)
     total = _buffer(scope, array)
+    if _may_index_number(array.type, index):
+        total = scope.call(np.asarray, total)
     if not any(isinstance(type_, Numeric) for type_ in (array.type, atom_type(bar))):
         # perhaps a list of what routines have saved: ``+=`` would join two tuples
         old = scope.call(operator.getitem, total, index)
@@ -343,6 +345,13 @@ def add_at(scope: ReverseScope, array: Value, index: Arg, bar: Atom) -> None:
         return
     result = scope.add_at(total, index, bar, repeated=repeated, hint=_bar_name(array))
     scope.replace((array, ()), result)
+
+
+def _may_index_number(type_: Type, index: Arg) -> bool:
+    """Return True if a flag may read a number of which it is not known that it has no axes."""
+    if not isinstance(type_, Numeric) or type_.shape is not None or not isinstance(index, Value):
+        return False
+    return isinstance(index.type, Numeric) and index.type.kind == "b" and index.type.shape is None
 
 
 def _is_whole(index: Arg) -> bool:

@@ -70,10 +70,11 @@ class Sweep:
 
     `homes` tells in which block a value is defined.  `lazy` are the cotangents that may be `None`
     when the code runs, because the value they belong to may be unbound there.  `masks` tells where
-    a cotangent is certainly zero, `taking_part` which entries of it no selection has left out, if
-    that is known.  `calls` are the calls of routines that must also save, and
-    `made` the calls of the primal by their result, `read_by` by their operands; `collected` are the
-    lists that its loops make; `mirrors` are the arrays that reverse loops put back as they were;
+    a cotangent is certainly zero, `inserting` has those that put inf or nan there, and
+    `taking_part` tells which entries of it no selection has left out, if that is known.  `calls`
+    are the calls of routines that must also save, and `made` the calls of the primal by their
+    result, `read_by` by their operands; `collected` are the lists that its loops make; `mirrors`
+    are the arrays that reverse loops put back as they were;
     `walked` is what was found on walks along those calls, by the question.  `cut` are the values
     that a branch reads which may leave out nan, and `asks_for_nan` tells if there is a question for
     nan; both are None until they are needed.  `decays` tells how the denominators below which a
@@ -95,6 +96,7 @@ class Sweep:
     simplified: Callable[[Function, Sweep], Function]
     lazy: set[Value] = field(default_factory=set)
     masks: dict[Value, Value] = field(default_factory=dict)
+    inserting: set[Value] = field(default_factory=set)
     taking_part: dict[Value, Value] = field(default_factory=dict)
     calls: dict[Value, tuple[Routine, Value, Value]] = field(default_factory=dict)
     made: dict[Value, Call] = field(default_factory=dict)

@@ -32,7 +32,7 @@ from srcad.transforms.calls import as_array, chosen_entries, lifted_arg, lifted_
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check
 from srcad.transforms.magnitudes import without_magnitudes
-from srcad.transforms.masks import guarded_operands, record_mask
+from srcad.transforms.masks import guarded_operands, may_insert_infinity, record_mask
 from srcad.transforms.missing import asks_for_nan, unless_cut
 from srcad.transforms.refusals import (
     missing_rule,
@@ -55,8 +55,11 @@ from srcad.types.structures import ListOf, TupleOf, Type, numbers_in
 def fitted(scope: Any, dot: Atom, op: Call) -> Atom:
     """Return a tangent in the shape and dtype of the result of an elementwise call."""
     wide, narrow = op.result.type, atom_type(dot)
-    if not isinstance(wide, Numeric) or is_scalar(wide):
+    if not isinstance(wide, Numeric):
         return dot
+    if is_scalar(wide):
+        is_number = isinstance(narrow, Numeric) and narrow.form != "array"
+        return scope.call(np.asarray, dot) if wide.form == "array" and is_number else dot
     wide_ones = {a for a in op.args if getattr(argument_type(a), "shape", None) != ()}
     if not isinstance(narrow, Numeric):
         # Of no known kind: perhaps the tangent of a number, beside an array.
@@ -198,7 +201,7 @@ def _by_derivative(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
         refuse_no_partial(op, place, partial)
         if not rule.shipped:
             partial = Check(scope, op, rule, place).partial(partial, operands.values())
-        term = _product(scope, dot, partial)
+        term = _product(scope, op, dot, partial)
         if term is not None:
             term = zero_at_root(scope, op, dot, term)
             tests.append(term_that_moves(scope, op, place, dot))
@@ -222,8 +225,12 @@ def _entries(
     return chosen_entries(scope, op, rule, operands, [], {"y": result} if rule.wants_result else {})
 
 
-def _product(scope: Any, dot: Atom, partial: Any) -> Atom | None:
-    """Return a tangent times a partial derivative; what a mask cuts is exactly zero."""
+def _product(scope: Any, op: Call, dot: Atom, partial: Any) -> Atom | None:
+    """Return a tangent times a partial derivative; what a mask cuts is exactly zero.
+
+    So it stays where the mask has put inf or nan in the place of a number, at which the partial
+    derivative of any function may be nan.
+    """
     is_mask = (
         isinstance(partial, Value)
         and isinstance(partial.type, Numeric)
@@ -235,7 +242,17 @@ def _product(scope: Any, dot: Atom, partial: Any) -> Atom | None:
         term = unless_cut(scope, partial, dot)
     else:
         term = times(scope, dot, partial)
-    return None if term is None else record_mask(scope, dot, partial, term)
+    if term is None:
+        return None
+    mask = scope.sweep.masks.get(dot) if isinstance(dot, Value) else None
+    if mask is not None and not is_mask and mask in scope.sweep.inserting:
+        term = unless_cut(scope, mask, term)
+    found = record_mask(scope, dot, partial, term)
+    if found in scope.sweep.masks and (
+        mask in scope.sweep.inserting or (is_mask and may_insert_infinity(scope, op))
+    ):
+        scope.sweep.inserting.add(scope.sweep.masks[found])
+    return found
 
 
 def _by_function(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:

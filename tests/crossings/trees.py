@@ -91,7 +91,20 @@ def moved(tree: Any, move: Any, step: float) -> Any:
 
 
 def direction(tree: Any, rng: np.random.Generator, symmetric: bool = False) -> Any:
-    """Random numbers for the floats of a structure, None for other leaves."""
+    """Random numbers for the floats of a structure, None for other leaves.
+
+    Those of a square matrix are symmetric on demand, be it an array or a list of rows.
+    """
+    if symmetric and isinstance(tree, list | tuple) and _is_square(tree):
+        d = rng.normal(size=(len(tree), len(tree)))
+        d = d + d.T
+        return rebuilt(
+            tree,
+            [
+                np.asarray(row) if isinstance(like, np.ndarray) else rebuilt(like, row.tolist())
+                for like, row in zip(tree, d, strict=True)
+            ],
+        )
 
     def one(leaf: Any) -> Any:
         if not is_float(leaf):
@@ -107,7 +120,22 @@ def direction(tree: Any, rng: np.random.Generator, symmetric: bool = False) -> A
             return d
         return d[()] if isinstance(leaf, np.generic) else d.item()
 
+    if symmetric and type(tree) in (list, tuple):
+        return rebuilt(tree, [direction(part, rng, symmetric) for part in tree])
     return mapped(one, tree)
+
+
+def _is_square(rows: Any) -> bool:
+    """Return True for rows of real numbers, as many as there are in each row."""
+    if type(rows) not in (list, tuple) or not all(map(_is_row, rows)):
+        return False
+    return bool(rows) and all(len(row) == len(rows) for row in rows)
+
+
+def _is_row(row: Any) -> bool:
+    if isinstance(row, np.ndarray):
+        return row.ndim == 1 and row.dtype == float
+    return type(row) in (list, tuple) and all(isinstance(x, float) for x in row)
 
 
 def product(u: Any, v: Any) -> float:

@@ -8,6 +8,7 @@ import functools
 import importlib.util
 import linecache
 import py_compile
+import runpy
 import shutil
 import subprocess
 import sys
@@ -776,3 +777,39 @@ def test_file_compares_what_its_pairs_return(tmp_path):
     file.write_text(head + name + body.replace(line, line.replace("return ", "return 2.0 * "), 1))
 
     assert imported(file).main() == 1
+
+
+class Part:
+    def __init__(self, place, speed):
+        self.place, self.speed = place, speed
+
+    def step(self, dt):
+        self.place = self.place + dt * self.speed
+
+
+def moved_apart(parts, dt):
+    for part in parts:
+        part.step(dt)
+    return sum(part.place**2 for part in parts)
+
+
+def moved_once(part, other, dt):
+    part.step(dt)
+    other.step(2.0 * dt)
+    return part.place * other.place
+
+
+@pytest.mark.parametrize(
+    ("function", "make"),
+    [
+        (moved_apart, lambda: ([Part(1.0, 2.0), Part(0.5, -1.0)], 0.1)),
+        (moved_once, lambda: (Part(1.0, 2.0), Part(0.5, -1.0), 0.1)),
+    ],
+)
+def test_file_has_the_helpers_that_tell_apart_objects_written_into(function, make, tmp_path):
+    made = srcad.grad(function, wrt=tuple(range(len(make()))))
+    made.export(tmp_path / "moved.py", *make())
+    space = runpy.run_path(str(tmp_path / "moved.py"))
+    found = space[f"grad_{function.__name__}"](*make())[-1]
+    ends = [function(*make()[:-1], 0.1 + h) for h in (1e-6, -1e-6)]
+    np.testing.assert_allclose(found, (ends[0] - ends[1]) / 2e-6, rtol=1e-8)

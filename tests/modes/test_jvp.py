@@ -636,3 +636,18 @@ def test_jvp_of_partition_agrees_with_differences(f):
     h = 1e-6
     np.testing.assert_array_equal(y, f(x))
     np.testing.assert_allclose(y_dot, (f(x + h * x_dot) - f(x - h * x_dot)) / (2 * h), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.where(np.isfinite(x[1]), x[1], 0.0),
+        lambda x: np.where(np.max(x) > 0.0, np.max(x), x[0]),
+        lambda x: np.asarray(x[1]),
+    ],
+)
+def test_tangent_of_array_without_axes_is_one(function):
+    x = np.array([0.3, 0.5])
+    value, dot = srcad.jvp(function, (x,), (np.array([0.0, 2.0]),))
+    assert type(value) is type(dot) is np.ndarray
+    assert dot == 2.0

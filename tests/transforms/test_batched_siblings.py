@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from srcad import jacfwd
+from srcad import grad, jacfwd, jacrev
 from tests.marks import some
 
 X = np.linspace(0.5, 2.0, 6)
@@ -77,3 +78,25 @@ def test_directions_need_no_loop(name):
 
     np.testing.assert_allclose(columns(X), np.stack(slopes, -1), atol=1e-6)
     assert "for value" not in columns.source
+
+
+@pytest.mark.parametrize("name", ["logpdf", "logsf"])
+def test_cotangent_of_a_number_that_may_be_cut_takes_several_directions(name):
+    times, events = np.array([1.2, 0.7, 2.5]), np.array([True, False, True])
+
+    def function(mu, scale):
+        life, total = stats.lognorm(np.exp(scale), scale=np.exp(mu)), 0.0
+        for time, event in zip(times, events, strict=True):
+            total += getattr(life, name)(time) if event else life.logsf(time)
+        return -total
+
+    gradient = grad(function, wrt=(0, 1))
+    rows = jacrev(gradient, wrt=(0, 1))(0.1, -0.3)
+    for k, column in enumerate(rows):
+        ends = [gradient(*(np.array([0.1, -0.3]) + step)) for step in signed_steps(k)]
+        np.testing.assert_allclose(column, np.subtract(*ends) / (2 * STEP), rtol=1e-6)
+
+
+def signed_steps(k):
+    step = STEP * np.eye(2)[k]
+    return step, -step
