@@ -219,7 +219,7 @@ def interp(y_bar, y, x, xp, fp, left=None, right=None, period=None):
     low, high = np.asarray(xp)[k], np.asarray(xp)[k + 1]
     width = np.where(high > low, high - low, 1.0)
     slope = conj(np.asarray(fp)[k + 1] - np.asarray(fp)[k]) / width
-    within = (x >= np.asarray(xp)[0]) & (x <= np.asarray(xp)[-1])
+    within = (x >= np.asarray(xp)[0]) & ~(x > np.asarray(xp)[-1])  # the last may be nan
     t = (x - low) / width
     inside = y_bar * within
     below = y_bar * (x < np.asarray(xp)[0])

@@ -1,4 +1,4 @@
-"""Values beside the points of `np.interp`: the ends own them unless they are given."""
+"""Values beside the points of `np.interp`, and a last point that is nan."""
 
 import numpy as np
 import pytest
@@ -20,3 +20,17 @@ def test_value_beside_points_belongs_to_end_unless_given(name):
     v = np.array([0.7, -1.1, 0.4, 1.9])
 
     assert_gradient(srcad.gradient, lambda v: np.sum(ENDS[name](v) ** 2), v)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("place", ["x", "xp", "fp"])
+def test_last_point_that_is_nan_leaves_derivative_of_intervals_before_it(place):
+    def f(x, xp, fp):
+        return np.sum(np.interp(x, xp, fp) ** 2)
+
+    args = {"x": np.array([0.3, 2.0, 0.9]), "xp": np.append(POINTS[:3], np.nan), "fp": POINTS[::-1]}
+
+    def with_argument(value):
+        return f(**{**args, place: value})
+
+    assert_gradient(srcad.gradient, with_argument, args[place])

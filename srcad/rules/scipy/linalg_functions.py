@@ -191,6 +191,8 @@ def solve_sylvester(y_bar, y, a, b, q):
 )
 def solve_continuous_lyapunov(y_bar, y, a, q):
     """``a y + y a.T = q``."""
+    if np.ndim(a) < 2:
+        return NUMBER, NUMBER
     if may_be_complex(y):
         return REAL_ONLY, REAL_ONLY
     q_bar = linalg.solve_continuous_lyapunov(adjoined(a), y_bar)
