@@ -213,6 +213,10 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.linalg.pinv/3/size 0, *",
         "np.linalg.pinv/3/float32, size 0, first axis/*",
     ),
+    "the sign of a singular matrix has no derivative": (
+        "signm/0/all ones/forward",
+        "signm/0/all ones/second",
+    ),
     "SciPy solves no equations of empty matrices, as the derivative asks for": (
         "sqrtm/1/size 0, first axis/*",
         "sqrtm/1/float32, size 0, first axis/*",
