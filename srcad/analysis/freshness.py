@@ -83,7 +83,13 @@ def fresh_results(function: Function, own: Iterable[int], *, writable: bool = Tr
     ]
     if not fresh.ops:
         return function
-    ops = [op for op in function.block.ops if op not in fresh.replaced]
+    read = {value for op in fresh.ops for value in op.operands}
+    read.update(value for atom in results for value in values_in(atom))
+    ops = [
+        op
+        for op in function.block.ops
+        if op not in fresh.replaced or not read.isdisjoint(op.results)
+    ]
     block = replace(function.block, ops=(*ops, *fresh.ops), results=tuple(results))
     return replace(function, block=block)
 
@@ -189,7 +195,7 @@ class _Fresh:
             return atom
         result = Value(atom.type, atom.hint)
         self.ops.append(replace(builder, args=args, result=result))
-        if atom in self.sharing.refuse_untracked_alias:
+        if atom in self.sharing.only_returned:
             self.replaced.add(builder)
         return result
 

@@ -78,7 +78,7 @@ class Sharing(DisjointSets[Node]):
     foreign: set[Node] = field(default_factory=set)
     with_axes: set[Node] = field(default_factory=set)
     candidates: frozenset[Call] = frozenset()
-    refuse_untracked_alias: frozenset[Value] = frozenset()
+    only_returned: frozenset[Value] = frozenset()
     rigid: set[Value] = field(default_factory=set)
     several: dict[Value, int] = field(default_factory=dict)
 
@@ -138,9 +138,7 @@ def _node(atom: Atom, kind: str) -> Node:
 
 def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
     """Return the classes of a function, as if every one of the `candidates` wrote in place."""
-    found = Sharing(
-        candidates=frozenset(candidates), refuse_untracked_alias=_only_returned(function)
-    )
+    found = Sharing(candidates=frozenset(candidates), only_returned=_only_returned(function))
     for param in function.params:
         found.foreign_nodes += [(param, "own"), (param, "parts")]
     for op in walk(function.block):
@@ -262,7 +260,7 @@ def _call(op: Call, found: Sharing) -> None:
 
 def _has_no_memory(op: Call, found: Sharing) -> bool:
     """Return True if a call returns a number or None, or a container for results only."""
-    if not has_storage(op.result) or op.result in found.refuse_untracked_alias:
+    if not has_storage(op.result) or op.result in found.only_returned:
         return True
     return is_one_of(op.target, _NUMBERS) or keeps_last(op.target)
 

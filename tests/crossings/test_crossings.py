@@ -188,6 +188,10 @@ def by_name(names, name):
     return found[zlib.crc32(name.encode()) % len(found)]
 
 
+# Of a function with a finite value at infinity some derivatives are nan, as its rule says.
+BY_TURNS = [name for name in SURROUNDINGS if name not in ("behind_mask", "behind_index")]
+
+
 def cells_by_turns():
     """Each program in one mode, each function of the rule table at one place, by their names."""
     modes = [name for name, mode in MODES.items() if not mode.slow]
@@ -198,7 +202,7 @@ def cells_by_turns():
     found += [
         CallCell(
             by_name(numbers, name),
-            by_name(SURROUNDINGS, f"in {name}"),
+            by_name(BY_TURNS, f"in {name}"),
             by_name(OPERANDS, f"of {name}"),
             by_name(OF_CALLS, f"by {name}"),
         )

@@ -651,3 +651,34 @@ def test_tangent_of_array_without_axes_is_one(function):
     value, dot = srcad.jvp(function, (x,), (np.array([0.0, 2.0]),))
     assert type(value) is type(dot) is np.ndarray
     assert dot == 2.0
+
+
+# ------------------------------------------------------------------------ equal parts of results
+def pair_twice(x):
+    pair = (x * 2.0, x * x)
+    return pair, pair
+
+
+def equal_pairs(x):
+    return [(x * 2.0, x * x), (x * 2.0, x * x)]
+
+
+def histogram_twice(x):
+    pair = np.histogram(x, np.array([0.0, 1.5, 3.0]), weights=x)
+    return [pair, pair]
+
+
+@pytest.mark.parametrize("f", [pair_twice, equal_pairs, histogram_twice])
+def test_tangents_of_tuple_that_is_returned_twice(f):
+    x, dot = np.array([1.0, 2.0]), np.array([0.5, -1.0])
+
+    value, tangents = srcad.jvp(f, (x,), (dot,))
+
+    arrays = [*leaves(value), *leaves(tangents)]
+    for found, wanted in zip(leaves(value), leaves(f(x)), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    for found, a, b in zip(
+        leaves(tangents), leaves(f(x + 1e-6 * dot)), leaves(f(x - 1e-6 * dot)), strict=True
+    ):
+        np.testing.assert_allclose(found, (a - b) / 2e-6, rtol=1e-8, atol=1e-8)
+    assert not any(np.shares_memory(p, q) for k, p in enumerate(arrays) for q in arrays[:k])
