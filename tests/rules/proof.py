@@ -213,6 +213,10 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.linalg.pinv/3/size 0, *",
         "np.linalg.pinv/3/float32, size 0, first axis/*",
     ),
+    "SciPy's singular values of a stack without matrices have no axis of their own": (
+        "svdvals/2/size 0, first axis/*",
+        "svdvals/2/float32, size 0, first axis/*",
+    ),
     "the sign of a singular matrix has no derivative": (
         "signm/0/all ones/forward",
         "signm/0/all ones/second",
