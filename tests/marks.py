@@ -44,7 +44,7 @@ def some(
     return found
 
 
-def drawn(names: Iterable[str], one_in: int, every: int) -> list[Any]:
+def some_by_name(names: Iterable[str], one_in: int, every: int) -> list[Any]:
     """The cases of ``parametrize`` that have names, of which one in so many is taken by default.
 
     Names decide, not places: a case that joins the table leaves the draw of the others as it is.
@@ -62,7 +62,7 @@ def drawn(names: Iterable[str], one_in: int, every: int) -> list[Any]:
 
 
 def is_usual(name: str, one_in: int) -> bool:
-    """Return True if `drawn` takes a case by default."""
+    """Return True if `some_by_name` takes a case by default."""
     return one_in > 0 and zlib.crc32(name.encode()) % one_in == 0
 
 

@@ -146,9 +146,10 @@ def _statements(module: ModuleType) -> tuple[str, dict[str, Any]]:
 
 
 def _run(node: ast.stmt) -> list[ast.stmt]:
-    """Return the statements that run: of ``if TYPE_CHECKING``, those after ``else``."""
-    is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    return node.orelse if is_for_types and isinstance(node, ast.If) and node.orelse else [node]
+    """Return the statements that are executed: of ``if TYPE_CHECKING``, those after ``else``."""
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and node.orelse:
+        return node.orelse
+    return [node]
 
 
 def _defined(node: ast.stmt) -> list[str]:

@@ -38,8 +38,8 @@ def with_small_helpers_in_place(
     function : Function
         The primal.
     small, called_once : int
-        Routines without loops and branches of so many operations at most are put in place; the
-        second number holds for those that one place in the text calls, with loops and branches.
+        Number of operations up to which a routine is inlined: one without loops and branches, and
+        one of any form that has a single call.
     also : collection of Routine
         Routines that are put in place whatever their size.
     active : set of Value, optional
@@ -98,15 +98,15 @@ def _chosen(order: list[Routine], function: Function, small: int, called_once: i
         for op in walk(block)
         if isinstance(op, Call) and op.target in seen
     )
-    return {routine for routine in order if _is_small(routine, places, small, called_once)}
+    return {routine for routine in order if _is_inlined(routine, places, small, called_once)}
 
 
-def _is_small(
+def _is_inlined(
     routine: Routine, places: Mapping[Routine, int], small: int, called_once: int
 ) -> bool:
-    """Return True if a pair is longer than what it stands for.
+    """Return True if a routine is to be inlined.
 
-    A routine with a loop or a branch is put in place of its only call.
+    It has at most `small` operations, all in one block, or at most `called_once` and one call.
     """
     assert routine.function is not None
     block = simplify(dce(routine.function)).block

@@ -205,9 +205,9 @@ def _batch_if(scope: BatchedScope, op: If) -> None:
 
 
 def _is_choice_of_numbers(scope: BatchedScope, op: If) -> bool:
-    """Return True if a test of the direction chooses one of two numbers, and does nothing else.
+    """Return True for a branch without operations that selects numbers, by direction.
 
-    So a transform cuts the cotangent of a number to zero.
+    Transforms emit such branches to make the cotangent of a number zero.
     """
     return (
         scope.tree(op.test) is True

@@ -207,10 +207,10 @@ def _sines(scope: ReverseScope, array: Arg) -> Value:
     return scope.call(np.reshape, entries, scope.call(np.shape, array))
 
 
-def _distinct(scope: ReverseScope, array: Arg) -> Value:
-    """Emit numbers between 0 and 1, no two alike, in the shape of an array.
+def _distinct_numbers(scope: ReverseScope, array: Arg) -> Value:
+    """Emit distinct numbers between 0 and 1 in the shape of an array.
 
-    Logarithms and roots of them are real, and lines of them have variance and correlation.
+    Their logarithms and roots are real, and lines of them have variance and correlation.
     """
     quarters = scope.call(operator.mul, _sines(scope, array), Const(0.25))
     return scope.call(operator.add, quarters, Const(0.5))
@@ -236,7 +236,7 @@ def reduced_with_ones(
     assert axes is not None
     wide = test if keeps else scope.call(np.expand_dims, test, axes)
     # A function of which little is known may divide by the variance, which equal numbers lack.
-    other = Const(1.0) if rule.entries == "reduced" else _distinct(scope, x)
+    other = Const(1.0) if rule.entries == "reduced" else _distinct_numbers(scope, x)
     x = scope.call(np.where, wide, x, other)
     return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
 

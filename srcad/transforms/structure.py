@@ -348,7 +348,7 @@ def add_at(scope: ReverseScope, array: Value, index: Arg, bar: Atom) -> None:
 
 
 def _may_index_number(type_: Type, index: Arg) -> bool:
-    """Return True if a flag may read a number of which it is not known that it has no axes."""
+    """Return True for an index by one flag where the indexed value may be a NumPy scalar."""
     if not isinstance(type_, Numeric) or type_.shape is not None or not isinstance(index, Value):
         return False
     return isinstance(index.type, Numeric) and index.type.kind == "b" and index.type.shape is None

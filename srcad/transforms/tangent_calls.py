@@ -226,10 +226,10 @@ def _entries(
 
 
 def _product(scope: Any, op: Call, dot: Atom, partial: Any) -> Atom | None:
-    """Return a tangent times a partial derivative; what a mask cuts is exactly zero.
+    """Multiply a tangent by a partial derivative; masked entries are exact zeros.
 
-    So it stays where the mask has put inf or nan in the place of a number, at which the partial
-    derivative of any function may be nan.
+    Entries that a mask has replaced by inf or nan stay zero in later products, too: there the
+    partial derivative of any function may be nan.
     """
     is_mask = (
         isinstance(partial, Value)

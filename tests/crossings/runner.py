@@ -47,7 +47,10 @@ from tests.rules.samples import CALLS
 
 EXPECTED = Path(__file__).with_name("expected.txt")
 BAD = ("wrong", "crashed")
-DERIVATIVES = ("grad", "hessian", "jacobian", "jacfwd", "jacrev", "jvp", "vjp", "hvp")
+DERIVATIVES = (
+    "grad", "value_and_grad", "gradient", "pullback", "vjp", "elementwise_grad", "jvp", "hvp",
+    "jacobian", "jacfwd", "jacrev", "hessian",
+)  # fmt: skip
 OF_CALLS = ("pullback", "jvp")  # the modes of the table of calls, if none are named
 
 

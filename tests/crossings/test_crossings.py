@@ -26,7 +26,7 @@ from tests.crossings.runner import (
 )
 from tests.crossings.surroundings import SAMPLES, SURROUNDINGS, path_of
 from tests.crossings.trees import mapped
-from tests.marks import drawn as drawn_by_name
+from tests.marks import some_by_name
 
 SEED = 5
 
@@ -183,17 +183,17 @@ def test_cell_of_fixed_sample_right_or_refused_as_expected(cell):
 
 
 def by_name(names, name):
-    """One of some names, which another name decides."""
+    """Select one of some names by the hash of another name."""
     found = [*names]
     return found[zlib.crc32(name.encode()) % len(found)]
 
 
-# Of a function with a finite value at infinity some derivatives are nan, as its rule says.
+# Behind a mask some derivatives are nan: by a parameter at an infinite point, of matrices with nan.
 BY_TURNS = [name for name in SURROUNDINGS if name not in ("behind_mask", "behind_index")]
 
 
 def cells_by_turns():
-    """Each program in one mode, each function of the rule table at one place, by their names."""
+    """Cells by name: one for each program and for each function of the rule table."""
     modes = [name for name, mode in MODES.items() if not mode.slow]
     found = [ProgramCell(name, by_name(modes, name)) for name in PROGRAMS]
     samples = {}
@@ -215,7 +215,7 @@ def cells_by_turns():
 CELLS = cells_by_turns()
 
 
-@pytest.mark.parametrize("name", drawn_by_name(CELLS, one_in=0, every=2))
+@pytest.mark.parametrize("name", some_by_name(CELLS, one_in=0, every=2))
 def test_cell_of_turn_right_or_refused_as_expected(name):
     cell = CELLS[name]
 

@@ -14,7 +14,7 @@ from srcad.errors import MissingRuleError, NotDifferentiableError, SeedError
 from tests.corpus.collected import CORPUS
 from tests.directions import assert_modes_agree
 from tests.lint import findings
-from tests.marks import drawn, some
+from tests.marks import some, some_by_name
 from tests.programs import golden_primals
 from tests.rules.harness import is_float, leaves
 from tests.rules.samples import CALLS, SYMMETRIC, numbered
@@ -64,7 +64,7 @@ SAMPLES = [*CALLS, *SYMMETRIC]
 NAMED = numbered(SAMPLES)
 
 
-@pytest.mark.parametrize("name", drawn(NAMED, one_in=72, every=8))
+@pytest.mark.parametrize("name", some_by_name(NAMED, one_in=72, every=8))
 def test_both_modes_agree_on_a_rule(name):
     f, args = written(NAMED[name], name)
 

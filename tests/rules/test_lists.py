@@ -7,7 +7,7 @@ import pytest
 
 import srcad
 from srcad.rules import lookup, registry
-from tests.marks import drawn
+from tests.marks import some_by_name
 from tests.rules.harness import is_float, leaves
 from tests.rules.samples import CALLS, numbered
 from tests.rules.spellings import plain_program, spelling, total
@@ -83,7 +83,7 @@ def of_lists(call, manner):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", drawn(CASES, one_in=1500, every=24))
+@pytest.mark.parametrize("name", some_by_name(CASES, one_in=1500, every=24))
 def test_gradient_of_lists_equals_that_of_arrays(name):
     call, manner = CASES[name]
     f, operands = plain_program(call)

@@ -13,7 +13,7 @@ import pytest
 
 import srcad
 from tests.language import named
-from tests.marks import SEED, drawn, is_usual, some
+from tests.marks import SEED, is_usual, some, some_by_name
 from tests.numeric import assert_close, difference
 from tests.rules.spellings import (
     is_expected,
@@ -28,7 +28,7 @@ OPTIONS = options()
 
 
 def chosen(name, one_in):
-    """Return one case of an option, drawn by its name; all where the whole is asked for."""
+    """Return one case of an option, by its name, or all if ``SRCAD_OPTIONS`` asks for them."""
     found = OPTIONS[name]
     if IS_WHOLE:
         return found
@@ -36,7 +36,7 @@ def chosen(name, one_in):
     return [found[zlib.crc32(f"{name} {seed}".encode()) % len(found)]]
 
 
-@pytest.mark.parametrize("name", drawn(OPTIONS, one_in=12, every=2))
+@pytest.mark.parametrize("name", some_by_name(OPTIONS, one_in=12, every=2))
 def test_option_spellings_equivalent(name, rng):
     for case in chosen(name, one_in=12):
         with np.errstate(all="ignore"):
@@ -45,7 +45,7 @@ def test_option_spellings_equivalent(name, rng):
         assert is_expected(case, found), (case.name, found)
 
 
-@pytest.mark.parametrize("name", drawn(OPTIONS, one_in=48, every=8))
+@pytest.mark.parametrize("name", some_by_name(OPTIONS, one_in=48, every=8))
 def test_option_spellings_equivalent_for_tangents_and_second_order(name, rng):
     for case in chosen(name, one_in=48):
         with np.errstate(all="ignore"):

@@ -87,7 +87,7 @@ def test_a_formula_for_many_directions_agrees_with_one_at_a_time(case, rng):
     given = {**dict(zip(rules.lookup(target).parameters, args, strict=False)), **kwargs}
     moved = [name for name in given if name.lstrip("*") in names]
     if not all(is_float(leaf) for name in moved for leaf in leaves(given[name])):
-        return  # integers have no directions
+        pytest.skip("integers have no directions")
     stacks = {
         name: [rng.normal(size=(3, *np.shape(leaf))) for leaf in leaves(given[name])]
         for name in moved
@@ -101,7 +101,7 @@ def test_a_formula_for_many_directions_agrees_with_one_at_a_time(case, rng):
     formula = batching.formula_for(target)
     found = called(formula if callable(formula) else formula[", ".join(names)], lambda a: a)
     if found is None:
-        return  # a loop runs
+        pytest.skip("this call has a loop over directions")
     one_at_a_time = [leaves(called(target, lambda a, k=k: a[k])) for k in range(3)]
 
     for part, rows in zip(leaves(found), zip(*one_at_a_time, strict=True), strict=True):

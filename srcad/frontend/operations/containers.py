@@ -18,7 +18,7 @@ from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers
 from srcad.frontend.operations.dicts import put, take
-from srcad.frontend.operations.indexing import opened
+from srcad.frontend.operations.indexing import with_slice_bounds
 from srcad.frontend.operations.lists import as_value, pop, set_slice, take_out
 from srcad.frontend.operations.special_methods import special
 from srcad.frontend.store.aliases import detach, note_container_of, placed
@@ -41,7 +41,7 @@ def delete_item(state: Machine, box: AbstractValue, index: AbstractValue) -> Non
         else:
             take(state, box, key.value)
         return
-    index = opened(state, index)
+    index = with_slice_bounds(state, index)
     if isinstance(index, SliceValue):
         set_slice(state, box, index, ListValue(()))
         return
@@ -77,7 +77,7 @@ def set_item(
         else:
             put(state, box, key.value, value)
         return
-    index = opened(state, index)
+    index = with_slice_bounds(state, index)
     if isinstance(index, SliceValue):
         set_slice(state, box, index, value)
     elif isinstance(box, ListValue) and isinstance(index, Constant):

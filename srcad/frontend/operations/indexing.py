@@ -98,15 +98,15 @@ def getitem_by_name(state: Machine, args: Args, kwargs: Kwargs) -> AbstractValue
 
 def as_index(state: Machine, index: AbstractValue) -> AbstractValue:
     """Return an index; what an object stands for is asked at the call."""
-    index = opened(state, index)
+    index = with_slice_bounds(state, index)
     if isinstance(index, SliceValue):
         bounds = (index.start, index.stop, index.step)
         return SliceValue(*(as_index(state, bound) for bound in bounds))
     return state.box(state.emit(operator.index, index, type=INT)) if is_index(index) else index
 
 
-def opened(state: Machine, index: AbstractValue) -> AbstractValue:
-    """Return a slice that is a known object as its bounds; another index as it is."""
+def with_slice_bounds(state: Machine, index: AbstractValue) -> AbstractValue:
+    """Return a constant slice as a slice of its bounds; any other index unchanged."""
     if not isinstance(index, Constant) or type(index.value) is not slice:
         return index
     return SliceValue(*(attribute(state, index, name) for name in ("start", "stop", "step")))

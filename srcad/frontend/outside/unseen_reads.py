@@ -1,4 +1,4 @@
-"""Calls that may run code of the user's which is not interpreted: what it reads, and writes.
+"""Effects of opaque calls on active values and on state outside the function.
 
 An integrator calls a function that reads an attribute written before: the derivative through the
 attribute is unknown.  Such calls are recorded with the user code that they may run;

@@ -227,7 +227,9 @@ def solve_continuous_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):
     """
     if e is not None or s is not None:
         return GENERAL_RICCATI, GENERAL_RICCATI, GENERAL_RICCATI, GENERAL_RICCATI
-    if np.ndim(a) != 2 or np.ndim(b) != 2 or np.ndim(q) != 2 or np.ndim(r) != 2:
+    if np.ndim(a) < 2 or np.ndim(b) < 2 or np.ndim(q) < 2 or np.ndim(r) < 2:
+        return NUMBER, NUMBER, NUMBER, NUMBER
+    if np.ndim(a) > 2 or np.ndim(b) > 2 or np.ndim(q) > 2 or np.ndim(r) > 2:
         return STACK, STACK, STACK, STACK
     if may_be_complex(y):
         return REAL_ONLY, REAL_ONLY, REAL_ONLY, REAL_ONLY
@@ -254,7 +256,9 @@ def solve_discrete_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):
     """
     if e is not None or s is not None:
         return GENERAL_RICCATI, GENERAL_RICCATI, GENERAL_RICCATI, GENERAL_RICCATI
-    if np.ndim(a) != 2 or np.ndim(b) != 2 or np.ndim(q) != 2 or np.ndim(r) != 2:
+    if np.ndim(a) < 2 or np.ndim(b) < 2 or np.ndim(q) < 2 or np.ndim(r) < 2:
+        return NUMBER, NUMBER, NUMBER, NUMBER
+    if np.ndim(a) > 2 or np.ndim(b) > 2 or np.ndim(q) > 2 or np.ndim(r) > 2:
         return STACK, STACK, STACK, STACK
     if may_be_complex(y):
         return REAL_ONLY, REAL_ONLY, REAL_ONLY, REAL_ONLY
