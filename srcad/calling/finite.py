@@ -17,7 +17,7 @@ import numpy as np
 from srcad.arguments.request import Request
 from srcad.arguments.signature import described_parts
 from srcad.calling.quiet import current_form
-from srcad.errors import NonFiniteError
+from srcad.errors import NonFiniteError, short_place_of
 from srcad.frontend.source.pickling import Pickled
 from srcad.ir.core import Arg, Call, Const, Display, Function, Value
 from srcad.ir.evaluate import Env, argument_value, evaluate_by, run_call
@@ -322,7 +322,7 @@ class _Origins:
         return NonFiniteError(
             sentence,
             where=origin.op.where,
-            why=f"{why}\n{origin.operands}",
+            why=f"{why}\n{origin.operands}{_called_in(origin.op)}",
             help="keep its operands away from there:  np.maximum(x, 1e-12), np.clip, np.where",
         )
 
@@ -340,6 +340,17 @@ def _earliest(origins: Sequence[_Origin | str]) -> _Origin | str | None:
 def _kind(value: Any) -> str:
     """Describe the non-finite number in a value: nan before infinity."""
     return "NaN" if any(np.isnan(leaf).any() for leaf in _leaves(value)) else "Inf"
+
+
+def _called_in(op: Call) -> str:
+    """Return a line with the places of the calls that an op stands in, the innermost first."""
+    call = None if op.where is None else op.where.call
+    if call is None:
+        return ""
+    places = (one.where for one in reversed(call.around))
+    return "\ncalled " + ", ".join(
+        f"in {where.function!r} ({short_place_of(where.file, where.line)})" for where in places
+    )
 
 
 def _spelled(op: Call, env: Env, function: Function) -> str:

@@ -452,7 +452,8 @@ class Location:
     """A place in the user's text; lines from 1, columns from 0, as in `ast`.
 
     `errstate` holds the arguments of the ``with np.errstate(...)`` that surrounds it: what is
-    stamped with this place runs under it, in both halves.
+    stamped with this place runs under it, in both halves.  `call` is the call that it stands in,
+    where all helpers are read in place.
     """
 
     file: str
@@ -462,6 +463,36 @@ class Location:
     end_column: int = 0
     function: str = ""
     errstate: tuple[tuple[str, str], ...] = ()
+    call: InlinedCall | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(eq=False)
+class InlinedCall:
+    """A call of a function of the user whose body stands in its place.
+
+    Attributes
+    ----------
+    name : str
+        The name of the function.
+    where, definition : Location
+        The places of the call, whose `call` is the one around it, and of the function.
+    arguments : tuple of pairs
+        The parameters with their values; None for one that is not a single number or array.
+    results : tuple of Value
+        The numbers and arrays that it returns, once the body has been read.
+    """
+
+    name: str
+    where: Location
+    definition: Location
+    arguments: tuple[tuple[str, Value | None], ...]
+    results: tuple[Value, ...] = ()
+
+    @property
+    def around(self) -> tuple[InlinedCall, ...]:
+        """The calls that it stands in, the outermost first, and itself."""
+        outer = self.where.call
+        return (self,) if outer is None else (*outer.around, self)
 
 
 # When two constants are the same, and the conjugate of one.

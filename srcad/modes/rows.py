@@ -12,7 +12,7 @@ import numpy as np
 from srcad.errors import short_place_of
 from srcad.ir.core import Location
 from srcad.runtime import deep_copy
-from srcad.startup.records import dataclass
+from srcad.startup.records import dataclass, replace
 
 _HEAD, _TAIL = 40, 20  # rows of a long table that are printed
 _WIDEST = 44
@@ -52,6 +52,12 @@ class Row:
         Its place; `line` and `file` are parts of that.
     ssa : str
         Its name in ``srcad.inspect(f).ssa``, where every value has one of its own.
+    call : Row or None
+        The call of another function in which it was computed: `op` is the name of that function,
+        `operands` its arguments, `where` the place of the call, `call` the call around it.  Value
+        and gradient are those of the result, of several numbers a tuple, or None.
+    definition : Location or None
+        Of a call, the place of the function that is called.
     """
 
     name: str
@@ -62,6 +68,13 @@ class Row:
     trip: int = 1
     where: Location | None = None
     ssa: str = ""
+    call: Row | None = None
+    definition: Location | None = None
+
+    @property
+    def calls(self) -> tuple[Row, ...]:
+        """The calls that it was computed in, the outermost first."""
+        return () if self.call is None else (*self.call.calls, self.call)
 
     @property
     def line(self) -> int:
@@ -97,10 +110,17 @@ class TraceTable(Sequence[Row]):
         What the function has returned.
     """
 
-    def __init__(self, name: str, rows: Sequence[Row], result: Any) -> None:
+    def __init__(
+        self, name: str, rows: Sequence[Row], result: Any, *, every_call: bool = False
+    ) -> None:
         self.name = name
         self.rows = tuple(rows)
         self.result = result
+        self.every_call = every_call
+
+    def expanded(self) -> TraceTable:
+        """Return the table that prints the rows of every call, not of the first ones only."""
+        return TraceTable(self.name, self.rows, self.result, every_call=True)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -125,21 +145,35 @@ class TraceTable(Sequence[Row]):
         return f"<srcad.trace_table of {self.name!r}: {len(self.rows)} rows>"
 
     def __str__(self) -> str:
-        cells = [_COLUMNS, *map(_cells, self.rows)]
+        cells = [_COLUMNS, *map(_cells, self._printed())]
         widths = [max(len(row[k]) for row in cells) for k in range(len(_COLUMNS))]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
         return "\n".join(_shortened(lines))
+
+    def _printed(self) -> Iterator[Row]:
+        """Yield the rows, each call before its own, which follow for the first call only."""
+        begun: set[Row] = set()
+        first: dict[Location | None, Row] = {}
+        for row in self.rows:
+            for call in row.calls:
+                if call not in begun:
+                    begun.add(call)
+                    yield call
+                if first.setdefault(call.definition, call) is not call and not self.every_call:
+                    break
+            else:
+                yield row
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
-        rows = [_html_row(_cells(row)) for row in self.rows]
+        rows = [_html_row(_cells(row)) for row in self._printed()]
         gap = "<tr><td colspan='5'>{}</td></tr>"
         body = [r if r.startswith("<tr>") else gap.format(r) for r in _shortened(["", *rows])[1:]]
         return (
-            "<table style='font-family:monospace;white-space:nowrap'>"
+            "<table style='font-family:monospace;white-space:pre'>"
             f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
         )
 
@@ -158,6 +192,7 @@ def _html_row(cells: Sequence[str]) -> str:
 
 def _cells(row: Row) -> tuple[str, ...]:
     name = row.name if row.trip == 1 else f"{row.name} ({row.trip})"
+    name = "  " * len(row.calls) + name.lstrip()
     gradient = "" if row.gradient is None else shown(row.gradient)
     return name, shown(row.value), gradient, row.operation, _place(row.where)
 
@@ -193,31 +228,72 @@ def _short(text: str) -> str:
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
 
 
+@dataclass(frozen=True)
+class Template:
+    """What is known of a row before it is computed.
+
+    Attributes
+    ----------
+    row : Row
+        The row, without values.
+    call : int or None
+        The number of the call that it stands in.
+    returned : tuple of pairs
+        The numbers of the calls that return the value, each with its place in the result.
+    is_call : bool
+        Whether the row is that of a call.
+    """
+
+    row: Row
+    call: int | None = None
+    returned: tuple[tuple[int, int], ...] = ()
+    is_call: bool = False
+
+
 class Recorder:
     """Notes the values of one run; what `note` returns is told the gradient."""
 
-    def __init__(self, templates: Sequence[Row]) -> None:
+    def __init__(self, templates: Sequence[Template]) -> None:
         self.templates = templates
         self.rows: list[Row] = []
         self.runs: dict[int, int] = {}
+        self.latest: dict[int, Row] = {}
+        self.results: dict[Row, dict[int, Row]] = {}
 
     def note(self, k: int, value: Any, *operands: Any) -> Any:
-        """Add a row of the `k`-th value."""
-        made = self.templates[k]
+        """Add a row of the `k`-th value, or begin the `k`-th call."""
+        template = self.templates[k]
+        made = template.row
         self.runs[k] = self.runs.get(k, 0) + 1
         given = iter(map(deep_copy, operands))
         known = tuple(
             o if o.value is not _LATER else Operand(o.name, next(given)) for o in made.operands
         )
-        row = Row(
-            made.name, deep_copy(value), None, made.op, known, self.runs[k], made.where, made.ssa
+        call = None if template.call is None else self.latest[template.call]
+        row = self.latest[k] = replace(
+            made, value=deep_copy(value), operands=known, trip=self.runs[k], call=call
         )
-        self.rows.append(row)
+        if template.is_call:
+            self.results[row] = {}
+        else:
+            self.rows.append(row)
+        for number, place in template.returned:
+            self.results[self.latest[number]][place] = row
         return _GradientReceiver(row)
 
     def leaves(self) -> Iterator[Row]:
         """Return the rows of the arguments, in order."""
         return (row for row in self.rows if row.op is None)
+
+    def finish(self) -> None:
+        """Give the calls the values and gradients of their results."""
+        for row, made in self.results.items():
+            found = [made[place] for place in sorted(made)]
+            if len(found) == 1:
+                row.value, row.gradient = found[0].value, found[0].gradient
+            elif found:
+                row.value = tuple(one.value for one in found)
+                row.gradient = tuple(one.gradient for one in found)
 
 
 _LATER = object()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from srcad.ir.core import (
     For,
     Function,
     If,
+    InlinedCall,
     Op,
     Routine,
     Value,
@@ -28,8 +29,8 @@ from srcad.ir.text import Printer, target_name
 from srcad.ir.traits import is_checkpoint, is_known_part, is_same
 from srcad.modes.mode import Mode, Part, Problem, Results, Run
 from srcad.modes.reverse import derived, requested_gradients
-from srcad.modes.rows import Operand, Recorder, Row, TraceTable, later
-from srcad.startup.records import replace
+from srcad.modes.rows import Operand, Recorder, Row, Template, TraceTable, later
+from srcad.startup.records import dataclass, replace
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE
 
@@ -69,11 +70,37 @@ def _bodies(op: Op) -> tuple[Block, ...]:
     return (op.body,) if isinstance(op, While) else op.blocks
 
 
+def inlined_calls(function: Function) -> list[InlinedCall]:
+    """Return the calls of functions of the user that stand in the function, outer before inner."""
+    found: dict[InlinedCall, None] = {}
+    for op in walk(function.block):
+        found.update(dict.fromkeys(_around(op)))
+    return list(found)
+
+
+def returned_outputs(function: Function) -> dict[Value, Op]:
+    """Return the numbers that conditionals and loops make and that helpers return, with the op."""
+    return {
+        value: op
+        for op in walk(function.block)
+        if not isinstance(op, Call)
+        for value in op.results
+        if is_number(value) and any(value in call.results for call in _around(op))
+    }
+
+
+def _around(op: Op) -> tuple[InlinedCall, ...]:
+    """Return the calls that an op stands in, the outermost first."""
+    call = None if op.where is None else op.where.call
+    return () if call is None else call.around
+
+
 def with_notes(function: Function, note: Value) -> Function:
     """Return the function that calls ``note(k, value, *operands)`` for each noted value.
 
-    The object that `note` returns is called with the cotangent of the value.  `note` is the last
-    parameter of the new function.
+    The object that `note` returns is called with the cotangent of the value.  Where the body of a
+    helper begins, ``note(k, None, *arguments)`` is called.  `note` is the last parameter of the new
+    function.
 
     >>> function = parse('''
     ... f(x: float):
@@ -92,28 +119,65 @@ def with_notes(function: Function, note: Value) -> Function:
     for k, param in enumerate(function.params):
         start.apply(note, Const(k), param, effect=True, type=OPAQUE)
     first = len(function.params)
-    rows = {op: (first + k, made) for k, (op, made) in enumerate(noted_ops(function))}
-    block = _noting(function.block, note, rows)
+    ops = noted_ops(function)
+    rows = {op: (first + k, made) for k, (op, made) in enumerate(ops)}
+    calls = {call: k for k, call in enumerate(inlined_calls(function), first + len(rows))}
+    last = first + len(rows) + len(calls)
+    returned = {value: k for k, value in enumerate(returned_outputs(function), last)}
+    notes = _Notes(note, rows, calls, returned)
+    block = notes.block(function.block, frozenset(), set(function.params))
     block = replace(block, ops=(*start.ops, *block.ops))
     return replace(function, params=(*function.params, note), block=block)
 
 
-def _noting(block: Block, note: Value, rows: dict[Call, tuple[int, Call]]) -> Block:
-    ops: list[Op] = []
-    for op in block.ops:
-        if isinstance(op, Call) and op in rows:
-            k, shown = rows[op]
+@dataclass(frozen=True)
+class _Notes:
+    """Inserts the calls of `note`; `rows`, `calls` and `returned` have the number of each row."""
+
+    note: Value
+    rows: Mapping[Call, tuple[int, Call]]
+    calls: Mapping[InlinedCall, int]
+    returned: Mapping[Value, int]
+
+    def block(self, block: Block, begun: Set[InlinedCall], defined: Set[Value]) -> Block:
+        """Return a block with notes; `begun` are the calls that it stands in."""
+        ops: list[Op] = []
+        begun, defined = set(begun), {*defined, *block.params}
+        for op in block.ops:
             builder = Builder(ops, op.where)
-            made = Value(op.result.type, op.result.hint)
-            ops.append(replace(op, result=made))
-            operands = filter(is_number, operands_of(shown))
-            row = builder.apply(note, Const(k), made, *operands, effect=True, type=OPAQUE)
-            builder.hooked(made, row, result=op.result)
-        else:
-            inside = _bodies(op)
-            blocks = (_noting(b, note, rows) if b in inside else b for b in op.blocks)
-            ops.append(with_blocks(op, blocks))
-    return replace(block, ops=tuple(ops))
+            for call in _around(op):
+                if call not in begun:
+                    begun.add(call)
+                    given = [value for _, value in call.arguments if value is not None]
+                    known = [value if value in defined else Const(None) for value in given]
+                    self._add(builder, self.calls[call], Const(None), known)
+            if isinstance(op, Call) and op in self.rows:
+                k, shown = self.rows[op]
+                made = Value(op.result.type, op.result.hint)
+                ops.append(replace(op, result=made))
+                row = self._add(builder, k, made, filter(is_number, operands_of(shown)))
+                builder.hooked(made, row, result=op.result)
+            else:
+                inside = _bodies(op)
+                blocks = (self.block(b, begun, defined) if b in inside else b for b in op.blocks)
+                ops.append(with_blocks(op, blocks))
+                self._add_returned(builder)
+            defined.update(op.results)
+        return replace(block, ops=tuple(ops))
+
+    def _add_returned(self, builder: Builder) -> None:
+        """Note the results of the last op that a function of the user returns."""
+        op = builder.ops[-1]
+        if not isinstance(op, If | For | While) or self.returned.keys().isdisjoint(op.outputs):
+            return
+        made = {v: Value(v.type, v.hint) for v in op.outputs if v in self.returned}
+        builder.ops[-1] = replace(op, outputs=tuple(made.get(v, v) for v in op.outputs))
+        for value, new in made.items():
+            row = self._add(builder, self.returned[value], new, ())
+            builder.hooked(new, row, result=value)
+
+    def _add(self, builder: Builder, k: int, made: Atom, operands: Iterable[Any]) -> Value:
+        return builder.apply(self.note, Const(k), made, *operands, effect=True, type=OPAQUE)
 
 
 def operands_of(op: Call) -> list[Arg]:
@@ -167,34 +231,61 @@ def in_a_table(made: Function, problem: Problem) -> Results:
     return Results((part,), run=run)
 
 
-def _templates(function: Function) -> list[Row]:
-    """Return the static part of the rows: the parameters, then `noted_ops`."""
+def _templates(function: Function) -> list[Template]:
+    """Return the static part of all rows.
+
+    The parameters come first, then `noted_ops`, `inlined_calls` and `returned_outputs`.
+    """
     printer = _UsersNames()
     ssa = Printer()
     for each in (printer, ssa):
         each.function(function)
-    rows = [Row(printer.name(p), None, where=function.where) for p in function.params]
-    for op, made in noted_ops(function):
-        operands = _operands(printer, made)
-        rows.append(
-            Row(
-                printer.name(op.result),
-                None,
-                None,
-                target_name(made.target),
-                operands,
-                where=made.where,
-                ssa=ssa.name(op.result),
-            )
+    noted, calls = noted_ops(function), inlined_calls(function)
+    params = [Row(printer.name(p), None, where=function.where) for p in function.params]
+    first = len(params) + len(noted)
+    numbers = {call: k for k, call in enumerate(calls, first)}
+
+    def template(row: Row, around: Sequence[InlinedCall], value: Value | None = None) -> Template:
+        returned = tuple(
+            (numbers[call], place)
+            for call in around
+            for place, result in enumerate(call.results)
+            if result is value
         )
-    return rows
+        return Template(row, numbers[around[-1]] if around else None, returned)
+
+    templates = list(map(Template, params))
+    for op, shown in noted:
+        row = Row(
+            printer.name(op.result),
+            None,
+            None,
+            target_name(shown.target),
+            _operands(printer, shown),
+            where=shown.where,
+            ssa=ssa.name(op.result),
+        )
+        templates.append(template(row, _around(op), op.result))
+    for call in calls:
+        names = ", ".join(map(printer.name, call.results))
+        operands = tuple(
+            later(name) if v is not None else Operand(name) for name, v in call.arguments
+        )
+        row = Row(
+            names, None, None, call.name, operands, where=call.where, definition=call.definition
+        )
+        templates.append(replace(template(row, call.around[:-1]), is_call=True))
+    for value, made_by in returned_outputs(function).items():
+        templates.append(template(Row("", None), _around(made_by), value))
+    return templates
 
 
 class _UsersNames(Printer):
     """Prints every version of a variable under the name that the user gave it."""
 
     def _fresh(self, hint: str | None) -> str:
-        return hint or super()._fresh(hint)
+        is_own = hint is not None and hint.startswith("%")  # a name of the compiler
+        return hint if hint and not is_own else super()._fresh(None)
 
 
 def _operands(printer: Printer, op: Call) -> tuple[Operand, ...]:
@@ -207,7 +298,7 @@ def _operands(printer: Printer, op: Call) -> tuple[Operand, ...]:
 
 
 def _recorded(
-    templates: Sequence[Row], count: int, places: Sequence[int], name: str, loaded: Run
+    templates: Sequence[Template], count: int, places: Sequence[int], name: str, loaded: Run
 ) -> Callable[..., TraceTable]:
     """Return a function of the arguments and captured values; the latter have no row."""
 
@@ -218,6 +309,7 @@ def _recorded(
         for parameter, gradient in zip(places, gradients, strict=False):
             leaves[parameter].gradient = gradient
         rows = [*leaves[:count], *(row for row in recorder.rows if row.op is not None)]
+        recorder.finish()
         return TraceTable(name, rows, result)
 
     return run

@@ -49,6 +49,32 @@ def test_non_finite_loss_error_names_function(factor, kind):
     assert isinstance(error, FloatingPointError)
 
 
+def _logarithm(x):
+    return np.log(x)
+
+
+def _shifted(x):
+    y = x - 1.0
+    return _logarithm(y) * 2.0
+
+
+@quiet
+@pytest.mark.parametrize("mode", [grad, srcad.jacfwd, srcad.hessian])
+def test_non_finite_error_names_calls_of_helpers(mode):
+    def f(x):
+        a = _shifted(x + 1.0)
+        return a + _shifted(x)
+
+    error, _ = refused(mode, f, 0.5)
+
+    first, last = f.__code__.co_firstlineno + 2, _shifted.__code__.co_firstlineno + 2
+    assert error.why.splitlines()[1:] == [
+        "log(y = -0.5)",
+        f"called in '_shifted' (test_finite.py:{last}), in 'f' (test_finite.py:{first})",
+    ]
+    assert error.where.line == _logarithm.__code__.co_firstlineno + 1
+
+
 @quiet
 def test_non_finite_error_names_originating_line():
     def f(x):

@@ -108,6 +108,153 @@ def test_an_argument_may_be_a_structure():
     assert table[0].gradient == {"a": 3.0, "b": (2.0, 0.0)}
 
 
+class Spring:
+    def __init__(self, k):
+        self.k = k
+
+    def force(self, a, b):
+        d = b - a
+        return self.k * d * np.sqrt(d @ d)
+
+
+class Line:
+    def force(self, a, b):
+        return a - b
+
+
+def steps(x, n):
+    s = 0.0
+    for k in range(n):
+        s = s + x**k
+    return s
+
+
+def chosen(x):
+    if x > 0.5:
+        return x * x
+    return np.exp(x)
+
+
+def pair(x):
+    return np.sin(x), x * x
+
+
+def outer(x):
+    return chosen(x) * steps(x, 2)
+
+
+def printed(table):
+    """The indent and the name of each printed row below the head."""
+    rows = str(table).splitlines()[1:]
+    return [(len(row) - len(row.lstrip())) // 2 * "-" + row.split()[0] for row in rows]
+
+
+def test_rows_of_first_call_below_call():
+    def f(x, n):
+        a = steps(x, n)
+        b = steps(a, n)
+        return a * b
+
+    table = trace_table(f, 0.3, 2)
+
+    assert printed(table) == ["x", "n", "s", "-t1", "-s", "-t1", "-s", "s", "t3"]
+    assert str(table).count("steps(") == 4  # in the column of operations and in the text of lines
+    first, second = table.rows[2].call, table.rows[-2].call
+    assert (first.operation, first.value, first.where.line - f.__code__.co_firstlineno) == (
+        "steps(x=0.3, n=2)", 1.3, 1,
+    )  # fmt: skip
+    assert second.operation == "steps(x=1.3, n=2)"
+    assert_allclose([first.gradient, second.gradient], [2.3 + 1.3, 1.3])
+    assert all(row.call in (None, first, second) for row in table)
+    assert table.named("s")[0].calls == (first,)
+
+
+def test_every_call_expanded_on_request():
+    table = trace_table(lambda x: steps(x, 1) + steps(2 * x, 1), 0.3)
+
+    assert printed(table) == ["x", "s", "-t1", "-s", "t2", "s", "t4"]
+    assert printed(table.expanded()) == ["x", "s", "-t1", "-s", "t2", "s", "-t3", "-s", "t4"]
+    assert list(table.expanded()) == list(table)
+
+
+def test_calls_in_calls_and_in_loops():
+    def f(x):
+        t = 0.0
+        for v in x:
+            t = t + outer(v)
+        return t
+
+    table = trace_table(f, np.array([0.3, 0.9]))
+
+    inner = [row.calls for row in table.named("t1")]
+    assert [[call.op for call in calls] for calls in inner] == [["outer", "chosen"]] * 2
+    assert inner[0][0] is not inner[1][0]
+    assert [calls[0].trip for calls in inner] == [1, 2]
+    assert_allclose([calls[1].value for calls in inner], [np.exp(0.3), 0.81])
+    assert_allclose([calls[1].gradient for calls in inner], [1.3, 1.9])
+    assert_allclose([calls[0].value for calls in inner], [1.3 * np.exp(0.3), 1.9 * 0.81])
+
+
+def test_calls_in_unrolled_loop_told_apart():
+    def f(x):
+        t = x
+        for k in (1, 2):
+            t = steps(t, k)
+        return t
+
+    table = trace_table(f, 0.3)
+
+    calls = list(dict.fromkeys(row.call for row in table))[1:]
+    assert [call.operation for call in calls] == ["steps(x=0.3, n)", "steps(x=1.0, n)"]
+    assert [call.value for call in calls] == [1.0, 2.0]
+
+
+def test_methods_of_one_name_are_two_functions():
+    def f(x):
+        first = Spring(2.0).force(x, 2 * x)
+        return np.sum(Line().force(first, x))
+
+    table = trace_table(f, X)
+
+    assert [row.call.op for row in table if row.call] == ["force"] * 6
+    assert len({row.call.definition.line for row in table if row.call}) == 2
+    assert sum(name.startswith("-") for name in printed(table)) == 6
+
+
+def test_call_with_several_results():
+    def f(x):
+        a, b = pair(x)
+        return a * b
+
+    call = trace_table(f, 0.3).named("a")[0].call
+
+    assert (call.name, call.value) == ("a, b", (np.sin(0.3), 0.09))
+    assert_allclose(call.gradient, (0.09, np.sin(0.3)))
+
+
+def test_items_of_generators_have_no_names_of_the_compiler():
+    def squares(x):
+        yield from (v * v for v in x)
+
+    def f(x):
+        return sum(squares(x))
+
+    assert [row.name for row in trace_table(f, X)] == ["x", "t1", "t2", "t1", "t2"]
+
+
+def test_calls_without_numbers_have_no_value():
+    def same(p):
+        y = p["a"] * 2.0
+        return {"a": y}
+
+    def f(p):
+        return same(p)["a"] + outer(p["a"])
+
+    call = trace_table(f, {"a": 0.3}).named("y")[0].call
+
+    assert (call.operation, call.value, call.gradient) == ("same(p)", None, None)
+
+
 def test_trace_with_wrt_and_keyword_arguments():
     table = trace_table(lambda x, y, k: x * y * k, 2.0, 3.0, wrt="y", k=4.0)
 

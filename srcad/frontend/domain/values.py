@@ -14,7 +14,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from srcad.ir.core import NONE, Location, Value
+from srcad.ir.core import NONE, InlinedCall, Location, Value
 from srcad.startup.records import dataclass, field
 from srcad.types.sources import Path
 
@@ -288,9 +288,10 @@ class Frame:
     what is read catch one by one; `attempts` counts those read whole; `errors` are being handled;
     `awaited` counts the ``finally`` clauses that run, and read names, also after a ``return``.
     `missed` are the names that were read where nothing was bound to them; `site` is the place of
-    the call; `hidden` are the names of the comprehensions that are being read, `borrowed` those of
-    the one that the function was made in; `unfilled` are the places of the cells that hold
-    nothing, `closure` the cells; `declared` says which names are ``global`` or ``nonlocal``.
+    the call, `call` the call itself where all helpers are read in place; `hidden` are the names of
+    the comprehensions that are being read, `borrowed` those of the one that the function was made
+    in; `unfilled` are the places of the cells that hold nothing, `closure` the cells; `declared`
+    says which names are ``global`` or ``nonlocal``.
     `functions` are those that were made in it, and in what it has called.
     """
 
@@ -318,6 +319,7 @@ class Frame:
     awaited: int = 0
     missed: set[str] = field(default_factory=set)
     site: Location | None = None
+    call: InlinedCall | None = None
     functions: list[FunctionValue] = field(default_factory=list)
 
     def ends(self, tag: int) -> None:

@@ -34,10 +34,11 @@ from srcad.frontend.source.definition import Source, definition
 from srcad.frontend.source.syntax import bound_names, calls_itself, declared_names
 from srcad.frontend.store.cells import enclosing_frame, returned
 from srcad.frontend.store.lookup import reads_noted, value_of_object
-from srcad.ir.core import NONE, RETURN, Location, Value
+from srcad.ir.core import NONE, RETURN, InlinedCall, Location, Value
 from srcad.startup.deep_recursion import deep_recursion
 from srcad.startup.identifiers import module_of, plain
 from srcad.startup.records import dataclass, field
+from srcad.types.numeric import Numeric
 from srcad.types.sources import Path, Step, is_filled
 
 TRUSTED_PREFIX = "srcad."
@@ -311,6 +312,7 @@ def inline(
 def read_body(state: Machine, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> AbstractValue:
     """Read a function's statements in its frame; the box of its result."""
     frame.site = where = state.builder.where
+    frame.call = call = _noted_call(state, node, frame)
     state.frames.append(frame)
     try:
         with deep_recursion():
@@ -332,11 +334,31 @@ def read_body(state: Machine, node: ast.FunctionDef | ast.Lambda, frame: Frame) 
         if frame.exit == DEAD:
             raise Unreachable
         result = frame.env.get(RETURN_NAME, Constant(None))
+        if call is not None:
+            items = result.items if isinstance(result, TupleValue) else (result,)
+            numbers = [number for number in map(_number, items) if number is not None]
+            call.results = tuple(numbers) if len(numbers) == len(items) else ()
     finally:
         state.frames.pop()
         returned(state, frame)
         state.builder.where = where
     return Constant(None) if isinstance(result, Unbound) else result
+
+
+def _noted_call(
+    state: Machine, node: ast.FunctionDef | ast.Lambda, frame: Frame
+) -> InlinedCall | None:
+    """Return what a trace table shows of a call, if all helpers are read in place."""
+    where = state.builder.where
+    if where is None or frame.trusted or state.helpers is None or state.helpers.kept:
+        return None
+    given = ((name, _number(box)) for name, box in frame.env.items())
+    definition = Location(frame.file, node.lineno, node.col_offset, function=frame.name)
+    return InlinedCall(frame.name, where, definition, tuple(given))
+
+
+def _number(box: AbstractValue) -> Value | None:
+    return box if isinstance(box, Value) and isinstance(box.type, Numeric) else None
 
 
 def finish_body(state: Machine) -> None:

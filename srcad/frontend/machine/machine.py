@@ -141,7 +141,11 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
             return current
         around = frame.file, frame.name, current.errstate if current else ()
         known: Location | None = getattr(node, "_place", None)  # from an earlier reading
-        if known is not None and (known.file, known.function, known.errstate) == around:
+        if (
+            known is not None
+            and known.call is frame.call
+            and (known.file, known.function, known.errstate) == around
+        ):
             return known
         if not isinstance(node, Placed) or not hasattr(node, "lineno"):
             return current
@@ -152,6 +156,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
             node.end_lineno or node.lineno,
             node.end_col_offset or 0,
             *around[1:],
+            call=frame.call,
         )
         return known
 
