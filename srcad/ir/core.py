@@ -386,7 +386,8 @@ class Routine:
     item per result of the function.  `user` is the user's function object, for names and errors.
     The body of a `helper`, which does not call itself, can be put in the place of its calls.
     `of` is the routine that a derived one was made of, `primal` the one that saves what an adjoint
-    takes, `title` what a comment says above them.
+    takes, `title` what a comment says above them, and `signature` what it adds above all but the
+    first variant of a function.
     """
 
     name: str
@@ -396,6 +397,7 @@ class Routine:
     of: Routine | None = None
     primal: Routine | None = None
     title: str | None = None
+    signature: str = ""
     derived: dict[Any, Any] = field(default_factory=dict)
 
     @property

@@ -359,3 +359,48 @@ def test_cotangent_of_one_argument_is_named_after_it():
     derivative(PLACE[1], PLACE[0], 0.05)
 
     assert "y_bar_1 = rhs_adjoint_batched(saved_k4, k4_bar, 2)" in derivative.source
+
+
+# --------------------------------------------------------------------- variants
+def damped(x, s):
+    if s > 1.0:
+        t = np.sin(x) * x * s
+        u = t * t + np.cos(t) * x
+        return u * np.exp(-u) + t
+    return x * s
+
+
+def test_constant_that_decides_a_branch_has_a_variant():
+    def f(x):
+        return damped(x, 2.0) + damped(x * x, 2.0) + damped(x, 0.5)
+
+    found = functions_of(text(f, 0.3))
+
+    assert list(found) == ["value_and_grad_f", "damped_primal", "damped_adjoint"]
+    assert found["damped_primal"][0].endswith("; x: float, s=2.0")
+    assert not any(line.startswith("if") for line in found["damped_primal"])
+    assert_gradient(srcad.gradient, f, 0.3)
+
+
+def test_many_constants_that_decide_are_bounded():
+    def f(x):
+        return sum([damped(x, s) for s in (1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0)])
+
+    assert len(text(f, 0.3).splitlines()) <= 300
+    assert_gradient(srcad.gradient, f, 0.3)
+
+
+def test_second_variant_tells_its_kinds_of_arguments():
+    def powers(x, n):
+        total = 0.0
+        for k in range(n):
+            total = total + x**k * np.sin(x)
+        return total
+
+    def f(x):
+        return powers(x, 3) + powers(x * x, 3) + powers(x, 5) + powers(x * x, 5)
+
+    found = functions_of(text(f, 0.3))
+
+    assert "powers_primal_2" in found
+    assert found["powers_primal_2"][0].endswith("; x: float, n=5")

@@ -150,12 +150,14 @@ def emit(
     for draft, written in zip(drafts, names, strict=True):
         body.append(_definition(draft, written, space, comment_of, places))
     body[0].header = tuple(header or _header(function))  # type: ignore[attr-defined]
-    titled: set[Routine] = set()
+    titled: dict[Routine, str | None] = {}
     for routine, definition in zip(routines, body[1:], strict=True):
         first = routine.of or routine
         if first not in titled and first.title is not None:
-            definition.header = (first.title,)  # type: ignore[attr-defined]
-        titled.add(first)
+            is_second = first.signature and first.title in titled.values()
+            title = f"{first.title}; {first.signature}" if is_second else first.title
+            definition.header = (title,)  # type: ignore[attr-defined]
+        titled[first] = first.title
     text, parsed = render(ast.Module(body, []))
     line_map = _line_map(ast.Module(body, []), parsed, places)
     return Emitted(main, text, parsed, space.namespace, line_map)

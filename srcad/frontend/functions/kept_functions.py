@@ -8,7 +8,7 @@ routine.  A helper that cannot be a routine, as it mutates its arguments, say, i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NoReturn
 
 from srcad import errors
@@ -55,6 +55,7 @@ from srcad.ir.core import (
     Call,
     Const,
     Function,
+    If,
     Location,
     Op,
     Routine,
@@ -141,6 +142,9 @@ class CalledFunction:
 class Helpers:
     """The helpers of one compilation, by key; `refused` has the reasons for inlining.
 
+    `deciding` are parameters of which a constant alone decides a branch: each such constant has its
+    variant, but of the functions that are `inlined_for_constants`.
+
     `running` are those that are being read, and what stands for their arguments.  `called` are all
     functions of the user that are called.  Where helpers are not `kept`, all are read in place.
     """
@@ -148,6 +152,8 @@ class Helpers:
     kept: bool = True
     known: dict[Any, list[Helper]] = field(default_factory=dict)
     refused: dict[Any, errors.SrcadError] = field(default_factory=dict)
+    deciding: dict[Any, frozenset[str]] = field(default_factory=dict)
+    inlined_for_constants: set[Any] = field(default_factory=set)
     running: list[tuple[Any, Helper]] = field(default_factory=list)
     called: dict[Any, CalledFunction] = field(default_factory=dict)
 
@@ -163,6 +169,10 @@ class _InPlace(errors.SrcadError):
         super().__init__(why)
         self.writes = frozenset(writes)
         self.everywhere = everywhere
+
+
+class _InPlaceHere(errors.SrcadError):
+    """One call must be inlined, others of the same function need not be."""
 
 
 def _in_place(why: str, writes: Iterable[str] = (), *, everywhere: bool = False) -> NoReturn:
@@ -194,8 +204,10 @@ def call_helper(
 
     found = unless_refused(state, lambda: _called(state, helpers, call))
     if isinstance(found, errors.SrcadError):
-        helpers.refused[callee.key] = found
         state.builder.where = where
+        if isinstance(found, _InPlaceHere):
+            return None
+        helpers.refused[callee.key] = found
         _give_up_callers(helpers, found, bound)
         return None
     return found
@@ -269,13 +281,82 @@ def _called(state: Machine, helpers: Helpers, call: Called) -> AbstractValue:
     if helper is None:
         if len(known) >= MOST_VARIANTS:
             _in_place("it is called with too many kinds of arguments")
+        if helpers.deciding.get(call.callee.key):
+            return _called_for_constants(state, helpers, call)
         like = next((one for one in known if _fits(state, one, call, loosely=True)), None)
         helper = _read(state, helpers, call, like)
+        if like is not None and _asks_for_classes(helper) and not _asks_for_classes(like):
+            helper, like = _read(state, helpers, call, None), None
+        helpers.deciding[call.callee.key] = _deciding(helper, call)
+        if helpers.deciding[call.callee.key]:
+            return _called_for_constants(state, helpers, call)
         if like is not None:
             known.remove(like)
             _take_place(helper, like)
         known.append(helper)
     return _result_of(state, helper, call)
+
+
+def _signature(helper: Helper) -> str:
+    """Return what a variant is for: ``x: float64[:], n=5``."""
+    words = []
+    for name, header in helper.headers.items():
+        if isinstance(header, Value):
+            words.append(f"{name}: {_kind(header.type)}")
+        elif isinstance(header, Constant) and isinstance(header.value, int | float | str | None):
+            words.append(f"{name}={header.value!r}")
+    return ", ".join(words)
+
+
+def _kind(type_: Type) -> str:
+    """Return a type with the lengths that are known."""
+    text = str(type_)
+    if not isinstance(type_, Numeric) or not type_.shape or "[" not in text:
+        return text
+    lengths = (n if n.isdigit() else ":" for n in map(str, type_.shape))
+    return f"{text.partition('[')[0]}[{', '.join(lengths)}]"
+
+
+def _called_for_constants(state: Machine, helpers: Helpers, call: Called) -> AbstractValue:
+    """Call a variant for the constants that decide its branches."""
+    key = call.callee.key
+    if key in helpers.inlined_for_constants:
+        raise _InPlaceHere("a constant decides its branches")
+    try:
+        helper = _read(state, helpers, call, None, helpers.deciding[key])
+        result = _result_of(state, helper, call)
+    except errors.SrcadError as error:
+        helpers.inlined_for_constants.add(key)
+        raise _InPlaceHere(error.sentence) from error
+    helper.routine.title = f"{helper.routine.title}; {_signature(helper)}"
+    helpers.known[key].append(helper)
+    return result
+
+
+def _asks_for_classes(helper: Helper) -> bool:
+    """Return True if a variant finds out at run time of which class a number is."""
+    assert helper.routine.function is not None
+    ops = walk(helper.routine.function.block)
+    return any(isinstance(op, Call) and op.target in (isinstance, type) for op in ops)
+
+
+def _deciding(helper: Helper, call: Called) -> frozenset[str]:
+    """Return the parameters that decide a branch by themselves, where constants are passed."""
+    names: dict[Value, frozenset[str]] = {
+        header: frozenset({name})
+        for name, header in helper.headers.items()
+        if isinstance(header, Value) and isinstance(call.bound[name], Constant)
+    }
+    if not names:
+        return frozenset()
+    assert helper.routine.function is not None
+    found: set[str] = set()
+    for op in walk(helper.routine.function.block):
+        if isinstance(op, If):
+            found |= names.get(op.test, frozenset()) if isinstance(op.test, Value) else set()
+        elif isinstance(op, Call) and op.operands and names.keys() >= set(op.operands):
+            names[op.result] = frozenset().union(*(names[v] for v in op.operands))
+    return frozenset(found)
 
 
 def _routine(callee: Callee, headers: dict[str, AbstractValue]) -> Routine:
@@ -543,10 +624,22 @@ def _resolved_type(type_: Type) -> Type:
 
 
 # ----------------------------------------------------------------------------- reading it
-def _read(state: Machine, helpers: Helpers, call: Called, like: Helper | None) -> Helper:
-    """Interpret a function for these arguments, and for those of another variant."""
+def _read(
+    state: Machine,
+    helpers: Helpers,
+    call: Called,
+    like: Helper | None,
+    constants: Collection[str] = (),
+) -> Helper:
+    """Interpret a function for these arguments, and for those of another variant.
+
+    The arguments that `constants` names are no parameters: it is for them only.
+    """
     known: dict[int, AbstractValue] = {}
-    headers = {name: _header(state, box, name, known) for name, box in call.bound.items()}
+    headers = {
+        name: _header(state, box, None if name in constants else name, known)
+        for name, box in call.bound.items()
+    }
     captured = {key: _header(state, box, key[1], known) for key, box in call.variable.items()}
     routine = _routine(call.callee, headers)
     helper = Helper(headers, captured, call.fixed, call.errstate, routine)
@@ -656,6 +749,7 @@ def _finish(
     every = (*params, *copies.values())
     where = Location(callee.frame.file, callee.node.lineno, function=callee.frame.name)
     helper.routine.function = Function(helper.routine.name, every, block, where)
+    helper.routine.signature = _signature(helper)
 
 
 @dataclass(eq=False)
