@@ -14,6 +14,7 @@ import numpy as np
 from srcad.errors import NoDerivativeWarning
 from srcad.rules.conjugates import conj
 from srcad.rules.declare import adjoint, nondifferentiable
+from srcad.runtime import unbroadcast
 
 # The files of places such as "model.py:3", with their folders.
 FILES: dict[str, str] = {}
@@ -77,10 +78,17 @@ def warn_of_equal_values(place):
 
 @adjoint(over_gaps, active=("k", "rows", "columns"), samples=())
 def quotients(y_bar, y, k, rows, columns, dropped=None, place="", exact=False):
-    """A pair that is dropped need not have the quotient 0 nearby."""
+    """A pair that is dropped need not have the quotient 0 nearby.
+
+    A stack of numerators may have the gaps in common, or a stack of gaps the numerators.
+    """
     k_bar = over_gaps(y_bar, conj(rows), conj(columns), None, place)
     gap_bar = -conj(y) * k_bar
-    return k_bar, -np.sum(gap_bar, axis=-1), np.sum(gap_bar, axis=-2)
+    return (
+        unbroadcast(k_bar, k),
+        unbroadcast(-np.sum(gap_bar, axis=-1), rows),
+        unbroadcast(np.sum(gap_bar, axis=-2), columns),
+    )
 
 
 def uncoupled(k, rows, columns, values_bar, turn, v_bar, other=None, other_bar=None):

@@ -246,3 +246,50 @@ def test_hessian_product_of_determinant_matches_gradient_differences(a):
     np.testing.assert_allclose(
         product, slope(srcad.grad(np.linalg.det), a, v), rtol=1e-6, atol=1e-6
     )
+
+
+# ------------------------------------------------------------------------ third derivatives
+STIFFNESS = np.array([[4.0, -1.0, 0.2], [-1.0, 5.0, -1.3], [0.2, -1.3, 7.0]])
+MASSES = np.diag([1.0, 2.0, 1.5]) + 0.1
+
+
+def cubes_of_levels(a):
+    return np.sum(linalg.eigh(a, MASSES)[0] ** 3)
+
+
+def modes_of_vibration(a):
+    w, v = np.linalg.eigh(a)
+    return np.sum((v.T @ np.array([1.0, -0.5, 2.0])) ** 2 * np.sqrt(w))
+
+
+def shares_of_stretches(a):
+    u, s, vh = np.linalg.svd(a)
+    return np.sum((u[:, 0] * vh[1]) * s**2)
+
+
+@pytest.mark.parametrize(
+    ("f", "inner"),
+    [
+        (cubes_of_levels, srcad.hessian),
+        (cubes_of_levels, lambda f: srcad.jacrev(srcad.grad(f))),
+        pytest.param(modes_of_vibration, srcad.hessian, marks=pytest.mark.random),
+        pytest.param(
+            modes_of_vibration, lambda f: srcad.jacrev(srcad.grad(f)), marks=pytest.mark.random
+        ),
+        pytest.param(shares_of_stretches, srcad.hessian, marks=pytest.mark.random),
+    ],
+    ids=["levels", "levels in reverse", "modes", "modes in reverse", "stretches"],
+)
+def test_gradient_of_hessian_is_that_of_its_differences(f, inner):
+    rng = np.random.default_rng(3)
+    weights, along = rng.normal(size=(3, 3, 3, 3)), rng.normal(size=(3, 3))
+
+    def weighted(a):
+        return np.sum(weights * inner(f)(a))
+
+    found = np.sum(along * srcad.grad(weighted)(STIFFNESS))
+
+    step = 1e-5
+    moved = [srcad.hessian(f)(STIFFNESS + t * along) for t in (-step, step)]
+    expected = np.sum(weights * (moved[1] - moved[0])) / (2 * step)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
