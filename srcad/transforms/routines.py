@@ -24,6 +24,7 @@ from srcad.startup.records import dataclass, field, replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.denominators import decay_of
 from srcad.transforms.functions_of_rules import with_helpers_inlined
+from srcad.transforms.gradients import converted
 from srcad.transforms.masks import arrives, is_cut
 from srcad.transforms.mirror import Mirrors, with_old_reads, worth_mirroring
 from srcad.transforms.missing import asks_for_nan, towards_selection
@@ -31,8 +32,8 @@ from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.residuals import close
 from srcad.transforms.selection_masks import has_selection_mask
 from srcad.transforms.split import PullbackParts, split_pullback
-from srcad.transforms.sweep import Path, Sweep, bar_hint, cotangent_type, homes_of
-from srcad.types.numeric import Numeric
+from srcad.transforms.sweep import Path, Sweep, bar_hint, cotangent_type, homes_of, type_at
+from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.structures import OPAQUE, ListOf, PlacesOf, TupleOf, Type
 
 # Structures of residuals hold None for what a branch that was not taken would have saved; so do
@@ -278,10 +279,23 @@ def _swept(
             bar in sweep.masks or bar in sweep.taking_part for bar in found
         ):
             pair.cut.add(k)
+        for path, bar in taken.items():
+            taken[path] = _of_declared_dtype(scope, param, path, bar)
         gradients.append(scope.pack(param, taken))
     block = Block((), (*function.block.ops, *scope.builder.ops), (*results, *gradients))
     derived = Function(function.name, (*function.params, *seeds), block, function.where)
     return sweep.simplified(derived, sweep), tuple(seeds)
+
+
+def _of_declared_dtype(scope: ReverseScope, param: Value, path: Path, bar: Atom) -> Atom:
+    """Return the cotangent of an array in its dtype, which callers rely on."""
+    type_ = type_at(param.type, path)
+    target, found = cotangent_type(type_), atom_type(bar)
+    if not isinstance(target, Numeric) or target.form != "array" or target.dtype is None:
+        return bar
+    if isinstance(found, Numeric) and same_dtype(found.dtype, target.dtype):
+        return bar
+    return converted(scope, type_, bar, scope.at(param, path), None)
 
 
 def _contribute_hollow(scope: ReverseScope, atom: Atom, seed: Value) -> None:

@@ -404,3 +404,26 @@ def test_second_variant_tells_its_kinds_of_arguments():
 
     assert "powers_primal_2" in found
     assert found["powers_primal_2"][0].endswith("; x: float, n=5")
+
+
+# --------------------------------------------------------------------- dtypes
+def widened_total(x):
+    y = np.tanh(x * np.float64(2.0)) * 2.0 + np.sin(x) * np.float64(3.0) - x
+    return np.sum(y * y + np.float32(2.0) * x)
+
+
+def called_on_items(*xs):
+    return widened_total(xs[0])
+
+
+@pytest.mark.parametrize("lengths", [(3,), (2, 2)])
+def test_gradient_for_any_lengths_has_dtype_of_argument(lengths):
+    x = np.linspace(0.1, 0.9, int(np.prod(lengths))).reshape(lengths)
+    gradient = srcad.grad(called_on_items)
+    for k in range(9):
+        gradient(np.ones((1,) * k))
+
+    found = gradient(x.astype(np.float32))
+
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, srcad.grad(widened_total)(x), rtol=1e-5)
