@@ -20,6 +20,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import atom_type, result_type
 from srcad.types.join import join
+from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, Type
 
 
@@ -89,12 +90,20 @@ def retype(ops: Sequence[Op]) -> None:
             case If():
                 retype(op.then.ops)
                 retype(op.orelse.ops)
-                if op.half == "reverse":
-                    pairs = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
-                    for output, a, b in pairs:
-                        _narrow(output, join(atom_type(a), atom_type(b)))
+                pairs = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
+                for output, a, b in pairs:
+                    found = join(atom_type(a), atom_type(b))
+                    if op.half == "reverse" or _is_other_form(found, output.type):
+                        _narrow(output, found)
             case For() | While():
                 _retype_loop(op)
+
+
+def _is_other_form(found: Type, type_: Type) -> bool:
+    """Return True if a tangent that a conditional of the primal returns is no Python number now."""
+    if not isinstance(found, Numeric) or not isinstance(type_, Numeric):
+        return False
+    return type_.form == "python" and found.form != "python"
 
 
 def _narrow(value: Value, found: Type) -> None:
@@ -103,8 +112,27 @@ def _narrow(value: Value, found: Type) -> None:
         value.type = found
 
 
+def _retype_tangents(op: Loop) -> None:
+    """Infer the types of the tangents in a loop of the primal again."""
+    width, changed = len(op.inits), True
+    results = op.body.results[1:]
+    while changed:
+        retype(op.body.ops)
+        changed = False
+        for param, result in zip(op.carried, results[:width], strict=True):
+            if _is_other_form(atom_type(result), param.type):
+                param.type, changed = join(param.type, atom_type(result)), True
+    for output, param in zip(carried_outputs(op), op.carried, strict=True):
+        if _is_other_form(param.type, output.type):
+            output.type = param.type
+    for output, result in zip(collected_outputs(op), results[width:], strict=True):
+        if isinstance(output.type, ListOf) and _is_other_form(atom_type(result), output.type.item):
+            output.type = ListOf(atom_type(result))
+
+
 def _retype_loop(op: Loop) -> None:
     if op.half != "reverse":
+        _retype_tangents(op)
         return
     width = len(op.inits)
     if isinstance(op, For):

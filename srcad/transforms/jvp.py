@@ -192,6 +192,8 @@ def _in_kind_of(builder: Builder, dot: Atom, type_: Type, y: Atom | None) -> Ato
     given = atom_type(dot)
     if isinstance(given, TupleOf) and isinstance(type_, TupleOf):
         return _parts_in_kind(builder, dot, given, type_)
+    if isinstance(given, ListOf) and isinstance(type_, ListOf):
+        return _items_in_kind(builder, dot, given, type_)
     if not isinstance(given, Numeric) or not (isinstance(type_, Numeric) or type_ == OPAQUE):
         return dot
     is_open = (
@@ -228,10 +230,22 @@ def _parts_in_kind(builder: Builder, dot: Atom, given: TupleOf, type_: TupleOf) 
     return builder.build_like(type_, made)
 
 
+def _items_in_kind(builder: Builder, dot: Atom, given: ListOf, type_: ListOf) -> Atom:
+    """Return the tangents of a list, with the Python floats that its items are due."""
+    if not _has_other_kind(given, type_):
+        return dot
+    inside = Builder(half="reverse", where=builder.where)
+    item = Value(given.item)
+    made = _in_kind_of(inside, item, type_.item, None)
+    return builder.for_((dot,), (), inside.finish(Const(0), made, params=(item,)))[2]
+
+
 def _has_other_kind(given: Type, type_: Type) -> bool:
     """Return True if a tangent is a NumPy scalar where a Python float is due."""
     if isinstance(given, TupleOf) and isinstance(type_, TupleOf):
         return any(map(_has_other_kind, given.items, type_.items))
+    if isinstance(given, ListOf) and isinstance(type_, ListOf):
+        return _has_other_kind(given.item, type_.item)
     if not isinstance(given, Numeric) or not isinstance(type_, Numeric):
         return False
     due = type_.form == "python" and type_.kind == "f" and given.form != "python"

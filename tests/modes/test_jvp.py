@@ -2,6 +2,7 @@
 
 import dataclasses
 import linecache
+import math
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import srcad
 from benchmarks.npbench import KERNELS
 from srcad import rules
 from srcad.errors import MissingRuleError, NotDifferentiableError, SeedError
+from tests import numeric
 from tests.corpus.collected import CORPUS
 from tests.directions import assert_modes_agree
 from tests.lint import findings
@@ -682,3 +684,40 @@ def test_tangents_of_tuple_that_is_returned_twice(f):
     ):
         np.testing.assert_allclose(found, (a - b) / 2e-6, rtol=1e-8, atol=1e-8)
     assert not any(np.shares_memory(p, q) for k, p in enumerate(arrays) for q in arrays[:k])
+
+
+# ------------------------------------------------------------------------ kinds of tangents
+def root_if_positive(x):
+    return math.sqrt(x) if x > 0 else x
+
+
+def root_or_argument(x):
+    try:
+        y = math.sqrt(x)
+    except ValueError:
+        y = x
+    return y * x
+
+
+def roots_in_list(x):
+    return [math.sqrt(x) for _ in range(2)]
+
+
+def roots_in_loop(x):
+    y = x
+    for k in range(3):
+        if k > 0:
+            y = math.sqrt(y)
+    return {"y": y, "many": (root_if_positive(x), [root_if_positive(y)])}
+
+
+@pytest.mark.parametrize("f", [root_if_positive, root_or_argument, roots_in_list, roots_in_loop])
+def test_tangents_of_python_floats_are_python_floats(f):
+    value, tangent = srcad.jvp(f, (0.3,), (1.0,))
+
+    assert [type(leaf) for leaf in numeric.leaves(tangent)] == [
+        type(leaf) for leaf in numeric.leaves(value)
+    ]
+    before, after = numeric.leaves(f(0.3 - 1e-6)), numeric.leaves(f(0.3 + 1e-6))
+    slopes = (np.array(after) - np.array(before)) / 2e-6
+    np.testing.assert_allclose(numeric.leaves(tangent), slopes, rtol=1e-6)
