@@ -352,6 +352,9 @@ def _referred(state: Machine, block: Block) -> Iterator[AbstractValue]:
     before = [v for v in free_values(block) if has_storage(v)]
     memory = sharing(Function("", tuple(before), block))
     for atom in block.results[1:]:
+        if isinstance(atom, Value):  # the pullback reads it only where it is bound
+            state.perhaps_unbound.pop(atom, None)
+            state.unbound_if.pop(atom, None)
         box = own(state, state.box(atom))
         if isinstance(atom, Value) and isinstance(box, Value) and has_storage(atom):
             nodes = memory.own(atom), memory.parts(atom)

@@ -411,3 +411,38 @@ def test_pullback_of_inner_gradient_reads_no_length_off_its_seed(inner):
     slopes = lambda m: 2 * m * np.roll(m, 1, 1) + np.roll(m, -1, 1) ** 2  # noqa: E731
     wanted = difference(lambda m: np.sum(seed * slopes(m)), (m,))
     np.testing.assert_allclose(found["m"] if one else found, wanted, rtol=1e-6)
+
+
+# ------------------------------------------------------------------------ names bound on one path
+def bound_on_one_path(x, flag):
+    if flag > 0:
+        y = x * 2
+    try:
+        return y * x
+    except UnboundLocalError:
+        return x * 7
+
+
+def slope_by_pullback(x):
+    _, back = srcad.pullback(lambda x: bound_on_one_path(x, x) + bound_on_one_path(x, 0.4 - x), x)
+    return back(1.0)[0]
+
+
+@pytest.mark.parametrize("x", [0.3, 0.5])
+def test_pullback_of_function_with_name_bound_on_one_path(x):
+    step = 1e-6
+    expected = (slope_by_pullback(x + step) - slope_by_pullback(x - step)) / (2 * step)
+
+    assert srcad.grad(slope_by_pullback)(x) == pytest.approx(expected, rel=1e-6)
+
+
+def pullback_bound_on_one_path(x):
+    if x > 1:
+        _, back = srcad.pullback(bound_on_one_path, x, 1.0)
+    return back(1.0)[0]
+
+
+def test_pullback_bound_on_one_path_raises_on_the_other():
+    assert srcad.grad(pullback_bound_on_one_path)(1.5) == 4.0
+    with pytest.raises(UnboundLocalError, match="'back'"):
+        srcad.grad(pullback_bound_on_one_path)(0.5)
