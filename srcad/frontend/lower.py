@@ -165,7 +165,7 @@ def lower(
     where, name = None, name_of(function)
     if isinstance(function, FunctionType) and registry.lookup(function) is None:
         callee = _callee(machine, function)
-        boxes = _arguments(machine, params, signature, folds=True)
+        boxes = _arguments(machine, params, signature)
         begin_places(machine)
         result = _result(machine, callee, boxes)
         name = plain(function.__name__)
@@ -173,7 +173,7 @@ def lower(
     else:
         frame = Frame(name=name, file="", globals={}, path=())
         machine.frames.append(frame)
-        boxes = _arguments(machine, params, signature, folds=False)
+        boxes = _arguments(machine, params, signature)
         frame.env.update({key: box for key, box in boxes.items() if key not in params})
         begin_places(machine)
         result = _result_of_call(machine, function, parameters, boxes)
@@ -181,20 +181,16 @@ def lower(
 
 
 def _arguments(
-    state: Machine, params: dict[str, Value], signature: Signature, *, folds: bool
+    state: Machine, params: dict[str, Value], signature: Signature
 ) -> dict[str, AbstractValue]:
-    """Return the boxes of the parameters; those that overlap are views of one copy.
-
-    With `folds`, static arguments are literals: a function of the user computes with them.
-    """
+    """Return the boxes of the parameters; those that overlap are views of one copy."""
     state.differentiated = frozenset(signature.active)
     for name, value in params.items():
         state.paths[value] = (("param", name),)
         if name in signature.active:
             state.activate(value)
     boxes = {
-        name: _argument(state, value, state.arguments.get(name), folds=folds)
-        for name, value in params.items()
+        name: _argument(state, value, state.arguments.get(name)) for name, value in params.items()
     }
     for name, items in signature.items.items():
         boxes[name] = stopped.differentiated_in(state, boxes[name], items)
@@ -271,10 +267,10 @@ def separations(state: Machine, boxes: Mapping[str, AbstractValue]) -> list[Op]:
     return checks.ops
 
 
-def _argument(state: Machine, value: Value, given: Any, *, folds: bool) -> AbstractValue:
+def _argument(state: Machine, value: Value, given: Any) -> AbstractValue:
     if isinstance(value.type, Opaque) and given is not None:
         return object_at(state, state.paths[value], given, value)
-    if folds and isinstance(value.type, Fixed):
+    if isinstance(value.type, Fixed):
         return Constant(value.type.value, state.paths[value], atom=None)
     return state.box(value)
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 import srcad
 from srcad import rules
@@ -79,3 +80,19 @@ def test_jacobian_of_tuple_and_list_of_functions_with_rules():
 
         np.testing.assert_allclose(first, np.diag(2 * X), rtol=1e-14)
         np.testing.assert_allclose(second, np.diag(np.cos(X)), rtol=1e-14)
+
+
+# ------------------------------------------------------------------------ functions of a library
+MATRIX = np.array([[4.0, -1.0, 0.2], [0.3, 5.0, -1.3], [0.2, -0.7, 7.0]])
+
+
+@pytest.mark.parametrize("f", [linalg.qr, linalg.lu, linalg.svd, np.linalg.qr, np.linalg.slogdet])
+def test_library_function_alone_has_known_number_of_results(f):
+    tangents = srcad.jvp(f, (MATRIX,), (WEIGHTS[0] * MATRIX.T,))[1]
+    blocks = srcad.jacobian(f)(MATRIX)
+
+    expected = srcad.jvp(lambda a: f(a), (MATRIX,), (MATRIX.T,))[1]
+    assert len(tangents) == len(blocks) == len(f(MATRIX))
+    for tangent, block, other in zip(tangents, blocks, expected, strict=True):
+        np.testing.assert_allclose(tangent, other, rtol=1e-12)
+        np.testing.assert_allclose(np.tensordot(block, MATRIX.T, 2), other, rtol=1e-9, atol=1e-12)
