@@ -66,7 +66,7 @@ def add_rules(val, vander, der, integral, roots):
         return np.moveaxis(np.tensordot(y_bar, matrix, (axis, 0)), -1, axis)
 
     @adjoint(
-        roots, result=Result(dtype="real or complex", any_lengths=True),
+        roots, order="gaps", result=Result(dtype="real or complex", any_lengths=True),
         samples=lambda f, near, array: [f(near(1.0, 2.0, 4)), f(array(3)), f(array(2))],
     )  # fmt: skip
     def roots_of_polynomial(y_bar, y, c):

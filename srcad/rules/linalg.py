@@ -391,15 +391,16 @@ def triangle_of_half(y_bar, a):
 def lower_inverse(a):
     """The inverse of a lower triangular matrix, some rows at a time: mostly products of matrices.
 
-    NumPy has no solver for triangles, and its general one takes several times as long.
+    NumPy has no solver for triangles, and its general one takes several times as long.  It is nan if
+    an entry on the diagonal is 0.
     """
     n = np.shape(a)[-1]
     if n <= 48:
-        return np.linalg.inv(a)
+        return inverse_or_nan(a)
     inverse = np.zeros_like(a)
     for start in range(0, n, 32):
         rows = slice(start, start + 32)
-        block = np.linalg.inv(a[..., rows, rows])
+        block = inverse_or_nan(a[..., rows, rows])
         before = a[..., rows, :start] @ inverse[..., :start, :start]
         inverse[..., rows, :start] = -block @ before
         inverse[..., rows, rows] = block
@@ -657,7 +658,7 @@ def of_moved_stretches(a_dot, inner, g, u, s, vh, fixed):
 
 
 @adjoint(
-    np.linalg.svd, entries="stacked",
+    np.linalg.svd, order="gaps", entries="stacked",
     result=Result(
         lambda compute_uv=True: 3 if compute_uv else 1,
         static=("full_matrices",), fields=("U", "S", "Vh")),

@@ -44,11 +44,12 @@ Nan = Literal["", "stays", "left out"]
 # How a new array lies in memory: in C order whatever its operands are, unless an option asks for
 # another order; so for operands of one to three axes, while a loop over more axes of a stack, or
 # with a number, goes in the order of memory; as its operands do; in C order where its operands do;
-# or perhaps in another order even then.  How a view lies: as its operand does, but for axes of
+# or perhaps in another order even then; with one axis, too, perhaps with gaps or from the end, as
+# the real parts of complex numbers do.  How a view lies: as its operand does, but for axes of
 # length 1; with gaps between entries; with axes permuted or reversed; in the order of the operand
 # with other axes, unless that takes a copy.
 Order = Literal[
-    "", "C", "stacks", "follows", "keeps", "other", "shows", "part", "turned", "reshaped"
+    "", "C", "stacks", "follows", "keeps", "other", "gaps", "shows", "part", "turned", "reshaped"
 ]  # fmt: skip
 # What a call does besides its result: it sets or deletes an attribute of an object, keeps its last
 # argument in a container or removes an item there, takes the next value of an iterator, reads what

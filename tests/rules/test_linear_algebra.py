@@ -293,3 +293,36 @@ def test_gradient_of_hessian_is_that_of_its_differences(f, inner):
     moved = [srcad.hessian(f)(STIFFNESS + t * along) for t in (-step, step)]
     expected = np.sum(weights * (moved[1] - moved[0])) / (2 * step)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+# ------------------------------------------------------------------------ singular matrices
+@pytest.mark.parametrize("f", [np.linalg.qr, linalg.qr, linalg.rq])
+@pytest.mark.parametrize("a", [np.zeros((3, 3)), np.ones((3, 3))])
+def test_derivatives_of_factors_of_singular_matrices_raise_nothing(f, a):
+    def total(x):
+        q, r = f(x)
+        return np.sum(q * x) + np.sum(r)
+
+    assert srcad.grad(total)(a).shape == (3, 3)
+    assert srcad.jvp(f, (a,), (A,))[1][0].shape == (3, 3)
+
+
+# ------------------------------------------------------------------------ arrays with gaps
+def first_replaced(values):
+    row = values.ravel()
+    row[0] = 7.0
+    return values
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.linalg.svd(x, compute_uv=False, hermitian=True),
+        lambda x: np.polynomial.hermite.hermroots(x[0]).real,
+        lambda x: linalg.solve_circulant(x[0] + np.array([9.0, 0.0, 0.0]), x[1]),
+    ],
+    ids=["svd", "hermroots", "solve_circulant"],
+)
+def test_write_through_flat_view_or_copy_of_array_with_gaps_is_refused(f):
+    with pytest.raises(srcad.errors.MutationError):
+        srcad.jvp(lambda x: first_replaced(f(x)), (A,), (A,))

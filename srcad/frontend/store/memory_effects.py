@@ -128,7 +128,7 @@ def _note_new(
     if any(map(names_other_order, (*args, *(arg for _, arg in kwargs)))):
         return
     shape = shape_of(result)
-    flat = shape is not None and len(shape) <= 1
+    flat = shape is not None and len(shape) <= 1 and order_of(target) != "gaps"
     c_order = target is np.copy and ("order", Const("C")) in kwargs
     follows = keeps_c_order(target) and known_layout.all_compact(state, args)
     if flat or c_order or is_in_c_order(target, args) or follows:
@@ -149,7 +149,10 @@ def keeps_c_order(target: Any) -> bool:
     module = module_of(target)
     if is_elementwise(target):
         return True
-    moves = module.startswith(("scipy", "numpy.polynomial")) or order_of(target) == "other"
+    moves = module.startswith(("scipy", "numpy.polynomial")) or order_of(target) in (
+        "other",
+        "gaps",
+    )
     return not moves
 
 

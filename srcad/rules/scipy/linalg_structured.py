@@ -150,7 +150,7 @@ def matmul_toeplitz(y_bar, c_or_cr, x, check_finite=False, workers=None):
 
 # ------------------------------------------------------------------------ circulant
 @adjoint(
-    linalg.solve_circulant, result=DOUBLE,
+    linalg.solve_circulant, order="gaps", result=DOUBLE,
     samples=lambda f, v, array: [
         f(v + np.array([7.0, 0, 0, 0]), array(4)), f(v + np.array([7.0, 0, 0, 0]), array(4, 2)),
         f(v + np.array([7.0, 0, 0, 0]), array(4), tol=1e-9)],
