@@ -96,7 +96,7 @@ def loop_else_after_break(x):
 def while_loop(a):
     """Newton's method: the number of trips depends on the argument."""
     x = a
-    while abs(x * x - a) > 1e-13:
+    while abs(x * x - a) > 1e-5:
         x = 0.5 * (x + a / x)
     return x
 

@@ -23,6 +23,7 @@ from tests.programs import (
     recursions,
     science,
     statistics,
+    with_helpers,
 )
 from tests.test_golden import NAMES, arguments
 
@@ -100,6 +101,18 @@ def of_objectives() -> Iterator[tuple[str, Make]]:
             return cls(count).fun, (np.linspace(0.5, 1.4, count),)
 
         yield f"objective {cls.__name__}", make
+
+
+@source
+def of_helpers() -> Iterator[tuple[str, Make]]:
+    """Programs that call functions of their own."""
+    for name in sorted(with_helpers.PROGRAMS.keys() - with_helpers.WITHOUT_DIFFERENCES):
+
+        def make(name: str = name) -> Made:
+            module = with_helpers.module(name)
+            return module.f, module.arguments()[0]
+
+        yield f"helpers {name}", make
 
 
 PROGRAMS: dict[str, Make] = {name: make for each in SOURCES for name, make in each()}

@@ -30,7 +30,7 @@ def grad_mlp(params, x, t):
 def grad_newton_sqrt(a):
     x = a
     x_saved = []
-    while abs(x * x - a) > 1e-12 * a:
+    while abs(x * x - a) > 1e-6 * a:
         x_saved.append(x)
         x = 0.5 * (x + a / x)
     dx, da = 1.0, 0.0

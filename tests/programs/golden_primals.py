@@ -16,7 +16,7 @@ def mlp(params, x, t):
 
 def newton_sqrt(a):
     x = a
-    while abs(x * x - a) > 1e-12 * a:
+    while abs(x * x - a) > 1e-6 * a:
         x = 0.5 * (x + a / x)
     return x
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,27 +15,7 @@ from tests.adapter import helpers_kept
 from tests.generator.checker import loaded
 from tests.marks import some
 from tests.numeric import difference, leaves
-
-HEADER = """import functools
-from dataclasses import dataclass
-
-import numpy as np
-import srcad
-"""
-FILE = Path(__file__).parents[2] / "programs" / "with_helpers.txt"
-PROGRAMS = dict(block.split("\n", 1) for block in ("\n" + FILE.read_text()).split("\n### ")[1:])
-# By steps, their arguments are of another type or leave the domain; or the derivative is nan or
-# stopped, hooked or refused, with helpers in place, too.
-WITHOUT_DIFFERENCES = {
-    "branches_on_types",
-    "exponents_of_numbers",
-    "hooks",
-    "masks_in_loops",
-    "masks_through_containers",
-    "masks_through_loops",
-    "result_may_be_argument",
-    "stopped_gradients",
-}
+from tests.programs.with_helpers import HEADER, PROGRAMS, WITHOUT_DIFFERENCES
 
 
 def outcome(function: Callable[..., Any], args: Any) -> Any:
@@ -94,13 +73,13 @@ def assert_slopes(module: ModuleType, args: Any, gradient: Any) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", some(PROGRAMS, lambda k, _: k % 12 == 0, every=4))
 def test_program_with_helpers_kept_computes_the_same(name, tmp_path):
-    with np.errstate(all="ignore"), loaded(HEADER + PROGRAMS[name], tmp_path, name) as module:
+    with np.errstate(all="ignore"), loaded(PROGRAMS[name], tmp_path, name) as module:
         values = outcomes(module, module.f)
     found = {}
     for which in ("none", "large", "all"):
         with (
             np.errstate(all="ignore"),
-            loaded(HEADER + PROGRAMS[name], tmp_path, name) as module,
+            loaded(PROGRAMS[name], tmp_path, name) as module,
             helpers_kept(which),
         ):
             found[which] = derivatives(module)
@@ -114,7 +93,7 @@ def test_program_with_helpers_kept_computes_the_same(name, tmp_path):
 def test_program_with_helpers_kept_agrees_with_differences(name, tmp_path):
     with (
         np.errstate(all="ignore"),
-        loaded(HEADER + PROGRAMS[name], tmp_path, name) as module,
+        loaded(PROGRAMS[name], tmp_path, name) as module,
         helpers_kept("all"),
     ):
         args = module.arguments()[0]
@@ -154,7 +133,7 @@ def test_program_with_helpers_kept_computes_the_same_in_other_modes(name, mode, 
     for which in ("none", "all"):
         with (
             np.errstate(all="ignore"),
-            loaded(HEADER + PROGRAMS[name], tmp_path, name) as module,
+            loaded(PROGRAMS[name], tmp_path, name) as module,
             helpers_kept(which),
         ):
             found[which] = outcome(MODES[mode], (module.f, *module.arguments()[0]))
