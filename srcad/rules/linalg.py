@@ -391,8 +391,8 @@ def triangle_of_half(y_bar, a):
 def lower_inverse(a):
     """The inverse of a lower triangular matrix, some rows at a time: mostly products of matrices.
 
-    NumPy has no solver for triangles, and its general one takes several times as long.  It is nan if
-    an entry on the diagonal is 0.
+    NumPy has no solver for triangles, and its general one takes several times as long.  The inverse
+    is nan if an entry on the diagonal is 0.
     """
     n = np.shape(a)[-1]
     if n <= 48:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Const
+from srcad.ir.core import Arg, Const, Display
 from srcad.ir.inference.cases import Case, agreed, cases, in_case
 from srcad.ir.inference.memo import concluded, question, remembered
 from srcad.ir.inference.probe import filled
@@ -63,8 +63,10 @@ def elementwise_type(
         if not isinstance(t, Numeric)
     ):
         return NUMBER
-    operands += [a.type for a in keyword_values if isinstance(a.type, Numeric)]  # type: ignore[union-attr]
-    shape_ = broadcast([t.shape for t in operands])
+    named = [argument_type(a) for a in keyword_values]
+    operands += [t for t in named if isinstance(t, Numeric)]
+    is_known = not any(isinstance(a, Display) for a in keyword_values)  # a list as a mask
+    shape_ = broadcast([t.shape for t in operands]) if is_known else None
     found = concluded(
         question(target, args, kwargs, None), lambda: _sampled(target, args, kwargs, operands)
     )
