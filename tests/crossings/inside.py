@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import srcad
+from tests.crossings.checker import NotApplicable
 
 INSIDE: dict[str, Callable[..., Callable[..., Any]]] = {}
 
@@ -99,3 +100,19 @@ def checkpoint_of(f, k, v):
 @inside
 def grad_of_checkpoint_of(f, k, v):
     return srcad.grad(srcad.checkpoint(f), wrt=k)
+
+
+@inside
+def rule_of(f, k, v):
+    """A function with a rule of one's own, which takes the derivative of the program."""
+    if f.__code__.co_argcount != 1:
+        raise NotApplicable("the rule is of one argument")
+
+    def ruled(x):
+        return f(x)
+
+    @srcad.rules.adjoint(ruled)
+    def _of_ruled(y_bar, y, x):
+        return srcad.pullback(f, x)[1](y_bar)[0]
+
+    return ruled

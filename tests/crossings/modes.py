@@ -387,6 +387,41 @@ def after_another_kind(given):
     return derivative(*given.args)
 
 
+@mode("gradient", single=True, slow=True)
+def after_lists_of_reals(given):
+    """Called before with lists of an integer and a float in the place of other lists."""
+    lists = [k for k, x in enumerate(given.args) if type(x) is list and k not in given.wrt]
+    if not lists:
+        raise NotApplicable("no constant argument is a list")
+    derivative, before = srcad.grad(given.f, wrt=given.wrt), [*copy.deepcopy(given.args)]
+    for k in lists:
+        before[k] = [1.5, 2]
+    try:
+        derivative(*before)
+    except Exception:  # the program need not take it
+        pass
+    return derivative(*given.args)
+
+
+@mode("blocks", scalar=False, single=True, slow=True)
+def sparse_jacobian_in_another_order(given):
+    """The pattern of the first call is kept; then two rows of a small scale are exchanged."""
+    f, size = given.f, np.size(given.u)
+    if len(given.args) > 1 or size < 3:
+        raise NotApplicable("several arguments, or less than three rows")
+    first = np.arange(size)
+    scales = np.where(first < size - 2, 1e9, 1e-5)
+
+    def ordered(x, order):
+        return np.reshape(f(x), size)[order] * scales
+
+    derivative = srcad.jacobian(ordered, sparse=True)
+    derivative(*copy.deepcopy(given.args), first)
+    order = np.append(first[:-2], [size - 1, size - 2])
+    rows = derivative(*given.args, order).toarray() / scales[:, None]
+    return rows[order].reshape(np.shape(given.u) + np.shape(given.args[0]))
+
+
 @mode("gradient")
 def called_inside(given):
     """A program that calls the derivative of the program."""

@@ -34,6 +34,7 @@ SOURCES = {
     "matrices": "linear algebra",
     "complex": "complex numbers",
     "recursion": "recursions",
+    "kinds": "numbers of several kinds",
     "helpers": "functions that call functions of their own",
     "object": "objects",
     "objective": "objects that count their calls",

@@ -17,6 +17,7 @@ from tests.corpus.collected import CORPUS
 from tests.programs import (
     data_analysis,
     golden_primals,
+    kinds,
     linear_algebra,
     objectives,
     objects,
@@ -101,6 +102,13 @@ def of_objectives() -> Iterator[tuple[str, Make]]:
             return cls(count).fun, (np.linspace(0.5, 1.4, count),)
 
         yield f"objective {cls.__name__}", make
+
+
+@source
+def of_kinds() -> Iterator[tuple[str, Make]]:
+    """Programs whose numbers are of several kinds."""
+    for name, (f, args) in kinds.PROGRAMS.items():
+        yield f"kinds {name}", standing(f, *args)
 
 
 @source

@@ -67,7 +67,7 @@ def nudged(tree: Any, attempt: int) -> Any:
         if isinstance(leaf, np.ndarray) and leaf.flags.writeable:
             leaf += (move * (1 + np.abs(leaf))).astype(leaf.dtype)
             return leaf
-        return (leaf + move * (1 + abs(leaf))).astype(np.asarray(leaf).dtype)[()]
+        return np.asarray(leaf + move * (1 + abs(leaf))).astype(np.asarray(leaf).dtype)[()]
 
     moved = mapped(one, tree)
     return mapped(lambda x: x.item() if type(x) is np.float64 and x.ndim == 0 else x, moved)

@@ -272,6 +272,54 @@ def behind_index(call: Call) -> str:
 
 
 @surrounding
+def behind_question(call: Call) -> str:
+    """An operand is infinite in a place, and where the result is, too, it is cut."""
+    x = call.names[0]
+    return (
+        f"n = np.arange({x}.size).reshape({x}.shape)\n"
+        f"{x} = np.where(n == 0, np.inf, {x})\nr = {call}\n"
+        "return np.where(np.isinf(r), 0.0, r)"
+    )
+
+
+@surrounding
+def behind_branch(call: Call) -> str:
+    """A nan is cut by a branch on each entry."""
+    x = call.names[0]
+    return (
+        f"n = np.arange({x}.size).reshape({x}.shape)\n"
+        f"{x} = np.where(n == 0, np.nan, {x})\ntotal = 0.0\nfor v in np.ravel({call}):\n"
+        "    if not np.isnan(v):\n        total = total + v\nreturn total"
+    )
+
+
+@surrounding
+def behind_select(call: Call) -> str:
+    """A nan is cut by np.select."""
+    x = call.names[0]
+    return (
+        f"n = np.arange({x}.size).reshape({x}.shape)\n"
+        f"{x} = np.where(n == 0, np.nan, {x})\nr = {call}\n"
+        "return np.select([np.isnan(r)], [0.0], r)"
+    )
+
+
+@surrounding
+def with_where(call: Call) -> str:
+    """A ufunc with a list as its mask."""
+    if not isinstance(SAMPLES[call.number][0], np.ufunc) or call.keywords:
+        raise NotApplicable("no ufunc")
+    return f"return {written(call.target, call.positional, {'where': '[True]'})}"
+
+
+@surrounding
+def with_complex_factor(call: Call) -> str:
+    """Times a number that is complex on one path."""
+    x = call.names[0]
+    return f"k = 1.0\nif np.sum({x}) < 1e9:\n    k = 0.5 + 1j\nreturn np.abs({call} * k)"
+
+
+@surrounding
 def in_loop(call: Call) -> str:
     """Twice, with a result that is carried."""
     return f"total = 0.0\nfor k in range(2):\n    total = total + {call} * (k + 1.0)\nreturn total"
