@@ -6,6 +6,7 @@ The plain function is then the derivative itself, which its own cell checks.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import srcad
@@ -105,7 +106,7 @@ def grad_of_checkpoint_of(f, k, v):
 @inside
 def rule_of(f, k, v):
     """A function with a rule of one's own, which takes the derivative of the program."""
-    if f.__code__.co_argcount != 1:
+    if not isinstance(f, FunctionType) or f.__code__.co_argcount != 1:
         raise NotApplicable("the rule is of one argument")
 
     def ruled(x):
