@@ -550,7 +550,8 @@ def complex_triangle(bar, uplo):
 
 
 @adjoint(
-    np.linalg.eigvals, entries="stacked", result=Result(dtype="real or complex"),
+    np.linalg.eigvals, order="gaps", entries="stacked",
+    result=Result(dtype="real or complex"),
     samples=lambda f, array, spd: [
         f(array(4, 4)), f(spd(3, 3) + array(3, 3) / 9), f(array(2, 3, 3))],
 )  # fmt: skip

@@ -43,7 +43,7 @@ WITHOUT_DIFFERENCES = {
 @functools.cache
 def module(name: str) -> ModuleType:
     """The module of a program, from a file that lasts as long as the process."""
-    context = loaded(PROGRAMS[name], Path(_folder().name), name)
+    context = loaded(PROGRAMS[name], Path(_folder().name), f"with_helpers_{name}")
     made = context.__enter__()
     atexit.register(context.__exit__, None, None, None)
     return made
