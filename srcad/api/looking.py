@@ -71,7 +71,9 @@ def trace_table(
     TraceTable
         A sequence of rows: first the arguments, then every value in the order in which it was
         made, each with `name`, `value`, `gradient`, `op`, `operands` and `line`.  In a loop there
-        is a row for each iteration; ``table["h"]`` is the last row of a name.
+        is a row for each iteration; ``table["h"]`` is the last row of a name.  `call` is the row
+        of the call of another function that a row belongs to; only the rows of the first call of
+        each function are printed, unless by ``table.expanded()``.
 
     Notes
     -----

@@ -470,7 +470,7 @@ class Location:
 
 @dataclass(eq=False)
 class InlinedCall:
-    """A call of a function of the user whose body stands in its place.
+    """An inlined call of a user function.
 
     Attributes
     ----------

@@ -230,7 +230,7 @@ def _short(text: str) -> str:
 
 @dataclass(frozen=True)
 class Template:
-    """What is known of a row before it is computed.
+    """The static part of a row: its name, operation and place, without values.
 
     Attributes
     ----------

@@ -249,46 +249,37 @@ def operand_written(call: Call) -> str:
     return f"{x} = np.array({x})\nr = {call}\n{x}[:1] = 3.0\nreturn r, {x} * 2.0"
 
 
+def _with_first_entry(call: Call, number: str) -> str:
+    """Statements that replace the first entry of an operand."""
+    x = call.names[0]
+    return f"n = np.arange({x}.size).reshape({x}.shape)\n{x} = np.where(n == 0, {number}, {x})\n"
+
+
 @surrounding
 def behind_mask(call: Call) -> str:
     """An operand has a nan that a mask cuts from the result."""
-    x = call.names[0]
-    return (
-        f"n = np.arange({x}.size).reshape({x}.shape)\n"
-        f"{x} = np.where(n == 0, np.nan, {x})\nr = {call}\n"
-        "return np.where(np.isfinite(r), r, 0.0)"
-    )
+    first = _with_first_entry(call, "np.nan")
+    return f"{first}r = {call}\nreturn np.where(np.isfinite(r), r, 0.0)"
 
 
 @surrounding
 def behind_index(call: Call) -> str:
-    """The same with a boolean index."""
-    x = call.names[0]
-    return (
-        f"n = np.arange({x}.size).reshape({x}.shape)\n"
-        f"{x} = np.where(n == 0, np.inf, {x})\nr = {call}\n"
-        "return r[np.isfinite(r)]"
-    )
+    """An operand has an infinity, and a boolean index cuts what is not finite from the result."""
+    return f"{_with_first_entry(call, 'np.inf')}r = {call}\nreturn r[np.isfinite(r)]"
 
 
 @surrounding
 def behind_question(call: Call) -> str:
-    """An operand is infinite in a place, and where the result is, too, it is cut."""
-    x = call.names[0]
-    return (
-        f"n = np.arange({x}.size).reshape({x}.shape)\n"
-        f"{x} = np.where(n == 0, np.inf, {x})\nr = {call}\n"
-        "return np.where(np.isinf(r), 0.0, r)"
-    )
+    """An operand has an infinity, and those of the result are cut by isinf."""
+    first = _with_first_entry(call, "np.inf")
+    return f"{first}r = {call}\nreturn np.where(np.isinf(r), 0.0, r)"
 
 
 @surrounding
 def behind_branch(call: Call) -> str:
     """A nan is cut by a branch on each entry."""
-    x = call.names[0]
     return (
-        f"n = np.arange({x}.size).reshape({x}.shape)\n"
-        f"{x} = np.where(n == 0, np.nan, {x})\ntotal = 0.0\nfor v in np.ravel({call}):\n"
+        f"{_with_first_entry(call, 'np.nan')}total = 0.0\nfor v in np.ravel({call}):\n"
         "    if not np.isnan(v):\n        total = total + v\nreturn total"
     )
 
@@ -296,12 +287,8 @@ def behind_branch(call: Call) -> str:
 @surrounding
 def behind_select(call: Call) -> str:
     """A nan is cut by np.select."""
-    x = call.names[0]
-    return (
-        f"n = np.arange({x}.size).reshape({x}.shape)\n"
-        f"{x} = np.where(n == 0, np.nan, {x})\nr = {call}\n"
-        "return np.select([np.isnan(r)], [0.0], r)"
-    )
+    first = _with_first_entry(call, "np.nan")
+    return f"{first}r = {call}\nreturn np.select([np.isnan(r)], [0.0], r)"
 
 
 @surrounding

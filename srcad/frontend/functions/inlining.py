@@ -348,7 +348,7 @@ def read_body(state: Machine, node: ast.FunctionDef | ast.Lambda, frame: Frame) 
 def _noted_call(
     state: Machine, node: ast.FunctionDef | ast.Lambda, frame: Frame
 ) -> InlinedCall | None:
-    """Return what a trace table shows of a call, if all helpers are read in place."""
+    """Return a record of an inlined call for trace tables; None where helpers stay functions."""
     where = state.builder.where
     if where is None or frame.trusted or state.helpers is None or state.helpers.kept:
         return None

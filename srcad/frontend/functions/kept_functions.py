@@ -142,8 +142,8 @@ class CalledFunction:
 class Helpers:
     """The helpers of one compilation, by key; `refused` has the reasons for inlining.
 
-    `deciding` are parameters of which a constant alone decides a branch: each such constant has its
-    variant, but of the functions that are `inlined_for_constants`.
+    `deciding` are the parameters whose value alone decides a branch: a constant that is passed for
+    one has a variant of its own, or is inlined for functions in `inlined_for_constants`.
 
     `running` are those that are being read, and what stands for their arguments.  `called` are all
     functions of the user that are called.  Where helpers are not `kept`, all are read in place.
@@ -298,7 +298,7 @@ def _called(state: Machine, helpers: Helpers, call: Called) -> AbstractValue:
 
 
 def _signature(helper: Helper) -> str:
-    """Return what a variant is for: ``x: float64[:], n=5``."""
+    """Return the types of the parameters, and the constants: ``x: float64[:], n=5``."""
     words = []
     for name, header in helper.headers.items():
         if isinstance(header, Value):
