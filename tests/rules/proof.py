@@ -1139,7 +1139,7 @@ def checks_of(row: Any) -> Iterator[Check]:
         for name, operands, kinds in given:
             yield from _at(base, programs.of(operands), name, operands, kinds)
         if k < MANY and len(given) > 1:
-            yield from _sequences(base, call, [operands for _, operands, _ in given])
+            yield from _sequences(base, call, programs, [operands for _, operands, _ in given])
         for name, other in rewritten(row, call):
             variant = Program(other)
             yield from _at(base, variant, name, variant.operands)
@@ -1151,7 +1151,7 @@ def checks_of(row: Any) -> Iterator[Check]:
         for name, operands in elements:
             kinds = DERIVATIVES if name.startswith("shape") else DERIVATIVES[:4]
             yield from _at(base, programs.of(operands), name, operands, kinds)
-        yield from _sequences(base, call, [operands for _, operands in elements])
+        yield from _sequences(base, call, programs, [operands for _, operands in elements])
         yield from _specials(row, Program(call))
     yield from _kinks(row)
     yield from _options(row)
@@ -1213,19 +1213,21 @@ def _raises(program: Program, operands: Operands, kind: type[Exception]) -> Outc
     return Outcome("wrong", f"does not raise {kind.__name__}")
 
 
-def _sequences(base: str, call: Call, many: list[Operands]) -> Iterator[Check]:
+def _sequences(base: str, call: Call, programs: Programs, many: list[Operands]) -> Iterator[Check]:
     """The same function for many operands in turn, in each mode."""
     for kind, mode in (("forward", Point.tangents), ("reverse", Point.bars)):
-        run = functools.partial(_sequence, call, many, mode)
+        run = functools.partial(_sequence, call, programs, many, mode)
         yield Check(f"{base}/sequence/{kind}", "sequence", run)
 
 
-def _sequence(call: Call, many: list[Operands], mode: Callable[[Point], list[Any]]) -> Outcome:
-    """Compare one function that is called with many types and shapes with a new one for each."""
+def _sequence(
+    call: Call, programs: Programs, many: list[Operands], mode: Callable[[Point], list[Any]]
+) -> Outcome:
+    """Compare one function that is called with many types and shapes with one for each type."""
     one = Program(call)
     for number, operands in enumerate(many):
         try:
-            point = Point(Program(call), operands, number)
+            point = Point(programs.of(operands), operands, number)
             if point.derivatives is None:
                 continue
             want = mode(point)
