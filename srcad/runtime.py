@@ -473,7 +473,11 @@ def fits(seed: Any, x: Any, what: str) -> None:
 def real_part_like(bar: Any, x: Any) -> Any:
     """Return a cotangent or a tangent of `x`: its real part where `x` is real."""
     if isinstance(x, list) and isinstance(bar, list | np.ndarray):
-        return [real_part_like(one, y) for one, y in zip(bar, x, strict=True)]
+        parts = [real_part_like(one, y) for one, y in zip(bar, x, strict=True)]
+        return [
+            float(part) if type(y) is float and isinstance(part, np.floating) else part
+            for part, y in zip(parts, x, strict=True)
+        ]
     if isinstance(x, tuple | list) and isinstance(bar, tuple):
         return tuple(real_part_like(one, y) for one, y in zip(bar, x, strict=True))
     if isinstance(bar, complex | np.ndarray) and np.iscomplexobj(bar) and not np.iscomplexobj(x):

@@ -505,3 +505,97 @@ def test_the_dtype_of_an_array_carries_no_derivative() -> None:
 
 def test_simplified_scalar_is_not_read_only_array() -> None:
     testing.check_grads(fills_and_averages, (np.float64(0.6),), order=2, modes=("rev",))
+
+
+def running_sum_of_what_is_finite(x):
+    place = np.arange(x.size).reshape(x.shape)
+    total = np.cumsum(np.where(place == 0, np.inf, x), -1)
+    return total[np.isfinite(total)]
+
+
+def test_running_sum_of_a_number_behind_a_mask_has_a_number_as_gradient() -> None:
+    y, back = srcad.pullback(running_sum_of_what_is_finite, np.float64(0.3))
+
+    (found,) = back(y)
+    assert type(found) is np.float64
+    assert found == 0.0
+
+
+def polynomial_derivative(x):
+    return np.polynomial.hermite.hermder(x)
+
+
+def nuclear_norms(x):
+    return np.linalg.norm(x, "nuc", (0, 2))
+
+
+@pytest.mark.parametrize(
+    ("f", "shape"), [(polynomial_derivative, (3, 4)), (nuclear_norms, (2, 3, 4))]
+)
+@pytest.mark.parametrize("factor", [1.0, 1.0 + 0.1j])
+def test_gradient_of_an_array_in_c_order_is_in_c_order(f, shape, factor) -> None:
+    x = np.random.default_rng(0).normal(size=shape) * factor
+
+    y, back = srcad.pullback(f, x)
+    assert back(y)[0].flags.c_contiguous
+
+
+def sums_in_a_list(x, y):
+    return [np.add(one, y) for one in (x, x)]
+
+
+def sums_in_a_pair(x, y):
+    return np.add(x, y), x * y
+
+
+def sums_by_name(x, y):
+    return {"sum": [np.add(x, y)], "product": x * y}
+
+
+@pytest.mark.parametrize("f", [sums_in_a_list, sums_in_a_pair, sums_by_name])
+def test_tangent_in_a_structure_has_the_kind_of_the_value(f) -> None:
+    y, dot = srcad.jvp(f, (0.7, 1.3), (1.0, 1.0))
+
+    def kinds(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: kinds(part) for key, part in value.items()}
+        return [*map(kinds, value)] if isinstance(value, list | tuple) else type(value)
+
+    assert kinds(dot) == kinds(y)
+
+
+def finite_entries(x):
+    place = np.arange(x.size).reshape(x.shape)
+    line = np.atleast_1d(np.where(place == 0, np.inf, x))
+    return line[np.isfinite(line)]
+
+
+def mean_or_zero(x):
+    place = np.arange(x.size).reshape(x.shape)
+    mean = np.average(np.where(place == 0, np.nan, x))
+    return np.where(np.isfinite(mean), mean, 0.0)
+
+
+@pytest.mark.parametrize(("f", "shape"), [(finite_entries, ()), (mean_or_zero, (3, 2))])
+def test_tangent_of_float32_that_a_mask_cuts_is_float32(f, shape) -> None:
+    x = np.full(shape, 0.3, np.float32)
+
+    y, dot = srcad.jvp(f, (x,), (x,))
+    assert dot.dtype == y.dtype == np.float32
+
+
+def roots(coefficients):
+    return np.polynomial.chebyshev.chebroots(coefficients)
+
+
+def test_gradient_of_a_list_by_what_may_be_complex_has_float_entries() -> None:
+    y, back = srcad.pullback(roots, [-0.6, 0.65])
+
+    assert [type(part) for part in back(y)[0]] == [float, float]
+
+
+def test_products_of_stacks_by_multi_dot_are_refused() -> None:
+    pair = [np.ones((1, 3, 4)), np.ones((1, 4, 2))]
+
+    with pytest.raises(srcad.errors.SrcadError, match=r"write np\.dot of arrays of more axes"):
+        srcad.jvp(np.linalg.multi_dot, (pair,), (pair,))

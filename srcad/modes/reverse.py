@@ -116,8 +116,11 @@ def _in_order(builder: Builder, orders: MemoryOrder, atom: Any) -> Any:
             return atom
         builder.ops.append(replace(made, args=args, result=(again := Value(atom.type, atom.hint))))
         return again
-    if not isinstance(atom.type, Numeric) or atom.type.shape is None or orders.is_in_order(atom):
+    if not isinstance(atom.type, Numeric) or atom.type.form != "array" or orders.is_in_order(atom):
         return atom
+    if atom.type.shape is None:  # np.ascontiguousarray adds an axis to an array without one
+        order = (("order", Const("C")),)
+        return builder.call(np.asarray, atom, kwargs=order, hint=atom.hint, type=atom.type)
     return builder.call(np.ascontiguousarray, atom, hint=atom.hint)
 
 

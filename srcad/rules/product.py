@@ -12,9 +12,11 @@ import numpy as np
 from srcad.rules.conjugates import conj
 from srcad.rules.declare import adjoint, bilinear
 from srcad.rules.registry import is_known, static
-from srcad.rules.row import Sign
+from srcad.rules.row import NoPartial, Sign
 from srcad.rules.shape import ones, span
 from srcad.runtime import unbroadcast
+
+MATRICES = NoPartial("it multiplies vectors and matrices; write np.dot of arrays of more axes")
 
 
 @static
@@ -155,6 +157,8 @@ def multi_dot(y_bar, y, arrays):
     The first array may be a row and the last one a column: a vector.
     """
     count = len(arrays)
+    if max([np.ndim(a) for a in arrays]) > 2:
+        return MATRICES
     turned = []
     for k in range(count):
         a = conj(arrays[k])

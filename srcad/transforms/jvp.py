@@ -189,67 +189,85 @@ def _in_kind(function: Function, wanted: Sequence[tuple[Type, Atom | None]]) -> 
 
 
 def _in_kind_of(builder: Builder, dot: Atom, type_: Type, y: Atom | None) -> Atom:
+    """Return a tangent in the form and dtype of a result; `y` is the result, where it is known."""
     given = atom_type(dot)
-    if isinstance(given, TupleOf) and isinstance(type_, TupleOf):
-        return _parts_in_kind(builder, dot, given, type_)
-    if isinstance(given, ListOf) and isinstance(type_, ListOf):
-        return _items_in_kind(builder, dot, given, type_)
-    if not isinstance(given, Numeric) or not (isinstance(type_, Numeric) or type_ == OPAQUE):
+    if not _has_other_kind(given, type_, is_known=isinstance(y, Value)):
         return dot
-    is_open = (
-        not isinstance(type_, Numeric) or type_.dtype is None or type_.form in ("any", "number")
-    )
-    if is_open and isinstance(y, Value) and isinstance(dot, Value):
+    if isinstance(given, TupleOf) and isinstance(type_, TupleOf):
+        return _parts_in_kind(builder, dot, given, type_, y)
+    if isinstance(given, ListOf) and isinstance(type_, ListOf):
+        return _items_in_kind(builder, dot, given, type_, y)
+    if _is_open(type_) and isinstance(y, Value):
         return builder.call(runtime.converted_like, dot, y)
-    if (
-        not isinstance(type_, Numeric)
-        or type_.dtype is None
-        or type_.kind != "f"
-        or given.kind not in "fiub"
-    ):
-        return dot
+    assert isinstance(type_, Numeric)
+    assert type_.dtype is not None
     if type_.form == "python":
-        return dot if given.form == "python" else builder.call(float, dot)
-    if type_.form == "numpy" and given.form != "array" and given != type_:
+        return builder.call(float, dot)
+    if type_.form == "numpy":
         return builder.call(type_.dtype.type, dot)
-    if type_.form == given.form == "array" and not same_dtype(type_.dtype, given.dtype):
-        return builder.call(np.astype, dot, Const(type_.dtype))
-    return dot
+    return builder.call(np.astype, dot, Const(type_.dtype))
 
 
-def _parts_in_kind(builder: Builder, dot: Atom, given: TupleOf, type_: TupleOf) -> Atom:
-    """Return the tangent of a structure, with the Python floats that its parts are due."""
-    pairs = list(zip(given.items, type_.items, strict=True))
-    if not any(map(_has_other_kind, *zip(*pairs, strict=True))):
-        return dot
-    parts = [builder.part(dot, given, k) for k, _ in enumerate(pairs)]
-    made = [
-        _in_kind_of(builder, one, t, None) if _has_other_kind(g, t) else one
-        for one, (g, t) in zip(parts, pairs, strict=True)
-    ]
-    return builder.build_like(type_, made)
+def _parts_in_kind(
+    builder: Builder, dot: Atom, given: TupleOf, type_: TupleOf, y: Atom | None
+) -> Atom:
+    parts = []
+    for k, one in enumerate(type_.items):
+        part: Atom = builder.part(dot, given, k)
+        if _has_other_kind(given.items[k], one, is_known=isinstance(y, Value)):
+            value = builder.part(y, type_, k) if isinstance(y, Value) else None
+            part = _in_kind_of(builder, part, one, value)
+        parts.append(part)
+    return builder.build_like(type_, parts)
 
 
-def _items_in_kind(builder: Builder, dot: Atom, given: ListOf, type_: ListOf) -> Atom:
-    """Return the tangents of a list, with the Python floats that its items are due."""
-    if not _has_other_kind(given, type_):
-        return dot
+def _items_in_kind(
+    builder: Builder, dot: Atom, given: ListOf, type_: ListOf, y: Atom | None
+) -> Atom:
     inside = Builder(half="reverse", where=builder.where)
-    item = Value(given.item)
-    made = _in_kind_of(inside, item, type_.item, None)
-    return builder.for_((dot,), (), inside.finish(Const(0), made, params=(item,)))[2]
+    item, value = Value(given.item), Value(type_.item)
+    if y is None or not _has_open(type_.item):
+        made = _in_kind_of(inside, item, type_.item, None)
+        return builder.for_((dot,), (), inside.finish(Const(0), made, params=(item,)))[2]
+    made = _in_kind_of(inside, item, type_.item, value)
+    over, params = (dot, y), (item, value)
+    return builder.for_(over, (), inside.finish(Const(0), made, params=params))[2]
 
 
-def _has_other_kind(given: Type, type_: Type) -> bool:
-    """Return True if a tangent is a NumPy scalar where a Python float is due."""
+def _is_open(type_: Type) -> bool:
+    """Return True for the type of numbers whose form or dtype the call decides."""
+    if not isinstance(type_, Numeric):
+        return type_ == OPAQUE
+    return type_.dtype is None or type_.form in ("any", "number")
+
+
+def _has_open(type_: Type) -> bool:
+    if isinstance(type_, TupleOf):
+        return any(map(_has_open, type_.items))
+    return _has_open(type_.item) if isinstance(type_, ListOf) else _is_open(type_)
+
+
+def _has_other_kind(given: Type, type_: Type, *, is_known: bool) -> bool:
+    """Return True if a tangent, or a part of it, may have another form or dtype than is due.
+
+    What is due is known of an open type if the result `is_known`.
+    """
     if isinstance(given, TupleOf) and isinstance(type_, TupleOf):
-        return any(map(_has_other_kind, given.items, type_.items))
+        pairs = zip(given.items, type_.items, strict=True)
+        return any(_has_other_kind(*pair, is_known=is_known) for pair in pairs)
     if isinstance(given, ListOf) and isinstance(type_, ListOf):
-        return _has_other_kind(given.item, type_.item)
-    if not isinstance(given, Numeric) or not isinstance(type_, Numeric):
+        return _has_other_kind(given.item, type_.item, is_known=is_known)
+    if not isinstance(given, Numeric):
         return False
-    due = type_.form == "python" and type_.kind == "f" and given.form != "python"
-    return due and given.kind in "fiub"
+    if _is_open(type_):
+        return is_known
+    if not isinstance(type_, Numeric) or type_.kind != "f" or not given.is_real:
+        return False
+    if type_.form == "python":
+        return given.form != "python"
+    if type_.form == "numpy":
+        return given.form != "array" and given != type_
+    return type_.form == given.form == "array" and not same_dtype(type_.dtype, given.dtype)
 
 
 def push_block(forward: ForwardScope, block: Block) -> None:

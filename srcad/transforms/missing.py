@@ -412,8 +412,8 @@ def _default(rule: Rule, name: str) -> Const:
 
 
 def _axis_along(call: Call, rule: Rule, value: Value) -> Const | None:
-    """Return the axis of a cumulative function."""
-    if rule.entries != "running":
+    """Return the axis of a cumulative function; None of a number, of which it makes a vector."""
+    if rule.entries != "running" or is_scalar(value.type):
         return None
     given = arguments(call)
     place = rule.parameters.index("axis") if "axis" in rule.parameters else "axis"
