@@ -121,7 +121,7 @@ def _exponnorm_by_k(z, k):
     return (-stats.exponnorm.pdf(z, k) * normal_excess(1 / k - z) / k,)
 
 
-@family(stats.exponnorm, (0.6, 2.0), by_shapes=_exponnorm_by_k)
+@family(stats.exponnorm, (0.6, 2.0), by_shapes=_exponnorm_by_k, is_nan_at_infinity=True)
 def exponnorm(z, k):
     """The derivative of the density by `z` is the normal density minus it, over `k`."""
     a = 1 / k - z

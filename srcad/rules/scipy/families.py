@@ -36,9 +36,25 @@ def _or_zero(y):
     return np.where(y > -np.inf, y, 0.0)
 
 
-def _moment(density, factor):
+def moment(density, factor):
     """Return the product; 0 where the density is 0, which is also so at an infinite point."""
     return density * np.where(density == 0, 0.0, factor)
+
+
+def _limit(z, partial):
+    """Return 0 at an infinite point: there, a distribution function is 0 or 1 for all shapes."""
+    if partial is None or isinstance(partial, NoPartial):
+        return partial
+    return np.where(np.isinf(z), 0.0, partial)
+
+
+def _not_at_infinity(x, density):
+    """Return 0 in the place of what SciPy evaluates to nan."""
+    return np.where(np.isinf(x), 0.0, density)
+
+
+def _anywhere(x, density):
+    return density
 
 
 def _none_0(z):
@@ -53,7 +69,7 @@ def _none_2(z, a, b):
     return _BY_SHAPE, _BY_SHAPE
 
 
-def _rules_0(dist, slopes, by_shapes, finite):
+def _rules_0(dist, slopes, by_shapes, finite, limited):
     """Return the rules of a family without shapes, by the names of the methods."""
 
     def logpdf(x, loc=0, scale=1):
@@ -63,24 +79,24 @@ def _rules_0(dist, slopes, by_shapes, finite):
 
     def pdf(x, loc=0, scale=1, *, y):
         z = (x - loc) / scale
-        by_x = _moment(y, slopes(z)[0]) / scale
-        return by_x, -by_x, -(y / scale + _moment(by_x, z))
+        by_x = moment(y, slopes(z)[0]) / scale
+        return by_x, -by_x, -(y / scale + moment(by_x, z))
 
     def cdf(x, loc=0, scale=1):
-        f = dist.pdf(x, loc, scale)
-        return f, -f, -_moment(f, (x - loc) / scale)
+        f = limited(x, dist.pdf(x, loc, scale))
+        return f, -f, -moment(f, (x - loc) / scale)
 
     def sf(x, loc=0, scale=1):
-        f = dist.pdf(x, loc, scale)
-        return -f, f, _moment(f, (x - loc) / scale)
+        f = limited(x, dist.pdf(x, loc, scale))
+        return -f, f, moment(f, (x - loc) / scale)
 
     def logcdf(x, loc=0, scale=1, *, y):
-        ratio = np.exp(dist.logpdf(x, loc, scale) - finite(y))
-        return ratio, -ratio, -ratio * (x - loc) / scale
+        ratio = limited(x, np.exp(dist.logpdf(x, loc, scale) - finite(y)))
+        return ratio, -ratio, -moment(ratio, (x - loc) / scale)
 
     def logsf(x, loc=0, scale=1, *, y):
-        ratio = np.exp(dist.logpdf(x, loc, scale) - finite(y))
-        return -ratio, ratio, ratio * (x - loc) / scale
+        ratio = limited(x, np.exp(dist.logpdf(x, loc, scale) - finite(y)))
+        return -ratio, ratio, moment(ratio, (x - loc) / scale)
 
     def ppf(q, loc=0, scale=1, *, y):
         return 1 / dist.pdf(y, loc, scale), 1.0, (y - loc) / scale
@@ -91,7 +107,7 @@ def _rules_0(dist, slopes, by_shapes, finite):
     return [logpdf, pdf, cdf, sf, logcdf, logsf, ppf, isf]
 
 
-def _rules_1(dist, slopes, by_shapes, finite):
+def _rules_1(dist, slopes, by_shapes, finite, limited):
     """Return the rules of a family with one shape, by the names of the methods."""
 
     def logpdf(x, a, loc=0, scale=1):
@@ -102,32 +118,32 @@ def _rules_1(dist, slopes, by_shapes, finite):
     def pdf(x, a, loc=0, scale=1, *, y):
         z = (x - loc) / scale
         slope, by_a = slopes(z, a)
-        by_x = _moment(y, slope) / scale
-        return by_x, _moment(y, by_a), -by_x, -(y / scale + _moment(by_x, z))
+        by_x = moment(y, slope) / scale
+        return by_x, moment(y, by_a), -by_x, -(y / scale + moment(by_x, z))
 
     def cdf(x, a, loc=0, scale=1):
-        f = dist.pdf(x, a, loc, scale)
+        f = limited(x, dist.pdf(x, a, loc, scale))
         z = (x - loc) / scale
         (by_a,) = by_shapes(z, a)
-        return f, by_a, -f, -_moment(f, z)
+        return f, _limit(z, by_a), -f, -moment(f, z)
 
     def sf(x, a, loc=0, scale=1):
-        f = dist.pdf(x, a, loc, scale)
+        f = limited(x, dist.pdf(x, a, loc, scale))
         z = (x - loc) / scale
         (by_a,) = by_shapes(z, a)
-        return -f, _times(by_a, -1), f, _moment(f, z)
+        return -f, _times(_limit(z, by_a), -1), f, moment(f, z)
 
     def logcdf(x, a, loc=0, scale=1, *, y):
-        ratio = np.exp(dist.logpdf(x, a, loc, scale) - finite(y))
+        ratio = limited(x, np.exp(dist.logpdf(x, a, loc, scale) - finite(y)))
         z = (x - loc) / scale
         (by_a,) = by_shapes(z, a)
-        return ratio, _times(by_a, np.exp(-finite(y))), -ratio, -ratio * z
+        return ratio, _times(_limit(z, by_a), np.exp(-finite(y))), -ratio, -moment(ratio, z)
 
     def logsf(x, a, loc=0, scale=1, *, y):
-        ratio = np.exp(dist.logpdf(x, a, loc, scale) - finite(y))
+        ratio = limited(x, np.exp(dist.logpdf(x, a, loc, scale) - finite(y)))
         z = (x - loc) / scale
         (by_a,) = by_shapes(z, a)
-        return -ratio, _times(by_a, -np.exp(-finite(y))), ratio, ratio * z
+        return -ratio, _times(_limit(z, by_a), -np.exp(-finite(y))), ratio, moment(ratio, z)
 
     def ppf(q, a, loc=0, scale=1, *, y):
         f = dist.pdf(y, a, loc, scale)
@@ -144,7 +160,7 @@ def _rules_1(dist, slopes, by_shapes, finite):
     return [logpdf, pdf, cdf, sf, logcdf, logsf, ppf, isf]
 
 
-def _rules_2(dist, slopes, by_shapes, finite):
+def _rules_2(dist, slopes, by_shapes, finite, limited):
     """Return the rules of a family with two shapes."""
 
     def logpdf(x, a, b, loc=0, scale=1):
@@ -155,44 +171,44 @@ def _rules_2(dist, slopes, by_shapes, finite):
     def pdf(x, a, b, loc=0, scale=1, *, y):
         z = (x - loc) / scale
         slope, by_a, by_b = slopes(z, a, b)
-        by_x = _moment(y, slope) / scale
-        by_scale = -(y / scale + _moment(by_x, z))
-        return by_x, _moment(y, by_a), _moment(y, by_b), -by_x, by_scale
+        by_x = moment(y, slope) / scale
+        by_scale = -(y / scale + moment(by_x, z))
+        return by_x, moment(y, by_a), moment(y, by_b), -by_x, by_scale
 
     def cdf(x, a, b, loc=0, scale=1):
-        f = dist.pdf(x, a, b, loc, scale)
+        f = limited(x, dist.pdf(x, a, b, loc, scale))
         z = (x - loc) / scale
         by_a, by_b = by_shapes(z, a, b)
-        return f, by_a, by_b, -f, -_moment(f, z)
+        return f, _limit(z, by_a), _limit(z, by_b), -f, -moment(f, z)
 
     def sf(x, a, b, loc=0, scale=1):
-        f = dist.pdf(x, a, b, loc, scale)
+        f = limited(x, dist.pdf(x, a, b, loc, scale))
         z = (x - loc) / scale
         by_a, by_b = by_shapes(z, a, b)
-        return -f, _times(by_a, -1), _times(by_b, -1), f, _moment(f, z)
+        return -f, _times(_limit(z, by_a), -1), _times(_limit(z, by_b), -1), f, moment(f, z)
 
     def logcdf(x, a, b, loc=0, scale=1, *, y):
-        ratio = np.exp(dist.logpdf(x, a, b, loc, scale) - finite(y))
+        ratio = limited(x, np.exp(dist.logpdf(x, a, b, loc, scale) - finite(y)))
         z = (x - loc) / scale
         by_a, by_b = by_shapes(z, a, b)
         return (
             ratio,
-            _times(by_a, np.exp(-finite(y))),
-            _times(by_b, np.exp(-finite(y))),
+            _times(_limit(z, by_a), np.exp(-finite(y))),
+            _times(_limit(z, by_b), np.exp(-finite(y))),
             -ratio,
-            -ratio * z,
+            -moment(ratio, z),
         )
 
     def logsf(x, a, b, loc=0, scale=1, *, y):
-        ratio = np.exp(dist.logpdf(x, a, b, loc, scale) - finite(y))
+        ratio = limited(x, np.exp(dist.logpdf(x, a, b, loc, scale) - finite(y)))
         z = (x - loc) / scale
         by_a, by_b = by_shapes(z, a, b)
         return (
             -ratio,
-            _times(by_a, -np.exp(-finite(y))),
-            _times(by_b, -np.exp(-finite(y))),
+            _times(_limit(z, by_a), -np.exp(-finite(y))),
+            _times(_limit(z, by_b), -np.exp(-finite(y))),
             ratio,
-            ratio * z,
+            moment(ratio, z),
         )
 
     def ppf(q, a, b, loc=0, scale=1, *, y):
@@ -214,16 +230,19 @@ _BUILDERS = {0: (_rules_0, _none_0), 1: (_rules_1, _none_1), 2: (_rules_2, _none
 _PROBABILITIES = ("ppf", "isf")
 
 
-def family(dist, *shapes, support=(-2.0, 2.0), by_shapes=None):
+def family(dist, *shapes, support=(-2.0, 2.0), by_shapes=None, is_nan_at_infinity=False):
     """Register the rules of all methods of a family; the function returns its slopes.
 
-    `shapes` are the bounds of samples of each shape, `support` those of ``z``.
+    `shapes` are the bounds of samples of each shape, `support` those of ``z``.  Of some families
+    SciPy's density `is_nan_at_infinity`.
     """
 
     def register(slopes):
         build, none = _BUILDERS[dist.numargs]
         is_real = dist.support(*[1.0] * dist.numargs) == (-np.inf, np.inf)
-        for rule in build(dist, slopes, by_shapes or none, _as_is if is_real else _or_zero):
+        limited = _not_at_infinity if is_nan_at_infinity else _anywhere
+        finite = _as_is if is_real else _or_zero
+        for rule in build(dist, slopes, by_shapes or none, finite, limited):
             code, name = rule.__code__, rule.__name__
             names = code.co_varnames[: code.co_argcount]
             first = (0.1, 0.9) if name in _PROBABILITIES else support
@@ -382,19 +401,19 @@ def _discrete_1(slopes, by_shapes, finite):
 
     def cdf(k, a, loc=0):
         (by_a,) = by_shapes(np.floor(k - loc), a)
-        return None, by_a, None
+        return None, _limit(k, by_a), None
 
     def sf(k, a, loc=0):
         (by_a,) = by_shapes(np.floor(k - loc), a)
-        return None, _times(by_a, -1), None
+        return None, _times(_limit(k, by_a), -1), None
 
     def logcdf(k, a, loc=0, *, y):
         (by_a,) = by_shapes(np.floor(k - loc), a)
-        return None, _times(by_a, np.exp(-finite(y))), None
+        return None, _times(_limit(k, by_a), np.exp(-finite(y))), None
 
     def logsf(k, a, loc=0, *, y):
         (by_a,) = by_shapes(np.floor(k - loc), a)
-        return None, _times(by_a, -np.exp(-finite(y))), None
+        return None, _times(_limit(k, by_a), -np.exp(-finite(y))), None
 
     return [logpmf, pmf, cdf, sf, logcdf, logsf]
 
@@ -413,19 +432,29 @@ def _discrete_2(slopes, by_shapes, finite):
 
     def cdf(k, a, b, loc=0):
         by_a, by_b = by_shapes(np.floor(k - loc), a, b)
-        return None, by_a, by_b, None
+        return None, _limit(k, by_a), _limit(k, by_b), None
 
     def sf(k, a, b, loc=0):
         by_a, by_b = by_shapes(np.floor(k - loc), a, b)
-        return None, _times(by_a, -1), -by_b, None
+        return None, _times(_limit(k, by_a), -1), -_limit(k, by_b), None
 
     def logcdf(k, a, b, loc=0, *, y):
         by_a, by_b = by_shapes(np.floor(k - loc), a, b)
-        return None, _times(by_a, np.exp(-finite(y))), by_b * np.exp(-finite(y)), None
+        return (
+            None,
+            _times(_limit(k, by_a), np.exp(-finite(y))),
+            _limit(k, by_b) * np.exp(-finite(y)),
+            None,
+        )
 
     def logsf(k, a, b, loc=0, *, y):
         by_a, by_b = by_shapes(np.floor(k - loc), a, b)
-        return None, _times(by_a, -np.exp(-finite(y))), -by_b * np.exp(-finite(y)), None
+        return (
+            None,
+            _times(_limit(k, by_a), -np.exp(-finite(y))),
+            -_limit(k, by_b) * np.exp(-finite(y)),
+            None,
+        )
 
     return [logpmf, pmf, cdf, sf, logcdf, logsf]
 
@@ -440,7 +469,7 @@ def _discrete_3(slopes, by_shapes, finite):
 
     def pmf(k, n, a, b, loc=0, *, y):
         by_a, by_b = slopes(k - loc, n, a, b)
-        return None, None, _moment(y, by_a), _moment(y, by_b), None
+        return None, None, moment(y, by_a), moment(y, by_b), None
 
     def cdf(k, n, a, b, loc=0):
         return None, None, _BY_SHAPE, _BY_SHAPE, None

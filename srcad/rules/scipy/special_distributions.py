@@ -7,6 +7,7 @@ from scipy import special
 
 from srcad.rules.declare import derivative
 from srcad.rules.row import NoPartial
+from srcad.rules.scipy.families import moment
 from srcad.rules.scipy.special_elementary import exprel_slope
 from srcad.rules.scipy.special_incomplete import (
     beta_density,
@@ -94,14 +95,14 @@ def of_gamma(f, near):
 def gdtr(a, b, x):
     """``gammainc(b, a x)``."""
     density = gamma_density(b, a * x)
-    return x * density, gammainc_by_a(b, a * x), a * density
+    return moment(density, x), gammainc_by_a(b, a * x), moment(density, a)
 
 
 @derivative(special.gdtrc, samples=of_gamma)
 def gdtrc(a, b, x):
     """``gammaincc(b, a x)``."""
     density = gamma_density(b, a * x)
-    return -x * density, -gammainc_by_a(b, a * x), -a * density
+    return -moment(density, x), -gammainc_by_a(b, a * x), -moment(density, a)
 
 
 # ------------------------------------------------------------------------ F and Student's t
@@ -157,7 +158,7 @@ def student_by_df(df, t):
         -betainc_by_b(0.5, 0.5 * df, square / total),
         betainc_by_a(0.5 * df, 0.5, df / total),
     )
-    return -0.25 * np.sign(t) * tail - 0.5 * t * student_density(df, t) / df
+    return -0.25 * np.sign(t) * tail - 0.5 * moment(student_density(df, t), t) / df
 
 
 @derivative(special.stdtr, samples=lambda f, near: [

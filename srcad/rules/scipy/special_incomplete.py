@@ -111,7 +111,8 @@ def by_regions(regions, *operands):
 def _gamma_density(a, x):
     power = a * log_minus_linear((x - a) / a, x / a) - stirling_error(a)
     at_zero = np.where(a < 1, np.inf, np.where(a == 1, 1.0, 0.0))
-    return np.where(x == 0, at_zero, np.sqrt(a) / (x * _ROOT_TWO_PI) * np.exp(power))
+    found = np.where(x == 0, at_zero, np.sqrt(a) / (x * _ROOT_TWO_PI) * np.exp(power))
+    return np.where((a == np.inf) != (x == np.inf), 0.0, found)
 
 
 def gamma_density(a, x):
@@ -158,12 +159,13 @@ def _gamma_above(a, x):
 
 
 def _gammainc_by_a(a, x):
-    valid = (a > 0) & (x > 0) & (x < np.inf)
+    valid = (a > 0) & (a < np.inf) & (x > 0) & (x < np.inf)
+    at_end = (x == 0) | ((x == np.inf) != (a == np.inf))
     small = valid & (x <= 1)
     below = valid & (x > 1) & (np.log(x) < special.digamma(a))
     above = valid & (x > 1) & np.logical_not(below)
     regions = [(small, _gamma_by_series), (below, _gamma_below), (above, _gamma_above),
-               ((a > 0) & ((x == 0) | (x == np.inf)), lambda a, x: 0.0)]  # fmt: skip
+               ((a > 0) & (x >= 0) & at_end, lambda a, x: 0.0)]  # fmt: skip
     return by_regions(regions, a, x)
 
 
@@ -219,6 +221,7 @@ def _beta_density(a, b, x, y):
     inside = np.sqrt(a / n * b) / _ROOT_TWO_PI * np.exp(power) / (x * y)
     at_0 = np.where(a < 1, np.inf, np.where(a == 1, b, 0.0))
     at_1 = np.where(b < 1, np.inf, np.where(b == 1, a, 0.0))
+    inside = np.where((a == np.inf) != (b == np.inf), 0.0, inside)
     return np.where(x == 0, at_0, np.where(y == 0, at_1, inside))
 
 
@@ -281,14 +284,16 @@ def _beta_side(a, b, x, y, sign):
 
 
 def _betainc_by_a(a, b, x, y):
-    valid = (a > 0) & (b > 0) & (x > 0) & (y > 0)
+    valid = (a > 0) & (a < np.inf) & (b > 0) & (b < np.inf) & (x > 0) & (y > 0)
+    at_end = (x == 0) | (y == 0) | ((a == np.inf) != (b == np.inf))
+    at_end &= (a > 0) & (b > 0) & (x >= 0) & (y >= 0)
     small = valid & (x <= 0.3) & (b * x <= 1)
     below = valid & np.logical_not(small) & (_logarithm(a, b, x, y) < 0)
     above = valid & np.logical_not(small | below)
     regions = [(small, _beta_by_series),
                (below, lambda a, b, x, y: _beta_side(a, b, x, y, -1)),
                (above, lambda a, b, x, y: _beta_side(a, b, x, y, 1)),
-               ((a > 0) & (b > 0) & ((x == 0) | (y == 0)), lambda a, b, x, y: 0.0)]  # fmt: skip
+               (at_end, lambda a, b, x, y: 0.0)]  # fmt: skip
     return by_regions(regions, a, b, x, y)
 
 

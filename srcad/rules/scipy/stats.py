@@ -45,12 +45,12 @@ def hypsecant(z):
     return (-np.tanh(z),)
 
 
-@family(stats.gumbel_r)
+@family(stats.gumbel_r, is_nan_at_infinity=True)
 def gumbel_r(z):
     return (np.expm1(-z),)
 
 
-@family(stats.gumbel_l)
+@family(stats.gumbel_l, is_nan_at_infinity=True)
 def gumbel_l(z):
     return (-np.expm1(z),)
 
@@ -95,7 +95,7 @@ def skewnorm(z, a):
     return a * ratio - z, z * ratio
 
 
-@family(stats.vonmises, (0.5, 3.0))
+@family(stats.vonmises, (0.5, 3.0), is_nan_at_infinity=True)
 def vonmises(z, kappa):
     return -kappa * np.sin(z), np.cos(z) - special.i1e(kappa) / special.i0e(kappa)
 
@@ -104,7 +104,7 @@ def _loggamma_by_c(z, c):
     return (gammainc_by_a(c, np.exp(z)),)
 
 
-@family(stats.loggamma, (0.5, 3.0), by_shapes=_loggamma_by_c)
+@family(stats.loggamma, (0.5, 3.0), by_shapes=_loggamma_by_c, is_nan_at_infinity=True)
 def loggamma(z, c):
     return c - np.exp(z), z - special.digamma(c)
 
@@ -147,7 +147,13 @@ def _gompertz_by_c(z, c):
     return (np.exp(-c * np.expm1(inside)) * np.expm1(inside),)
 
 
-@family(stats.gompertz, (0.5, 2.0), support=(0.3, 1.5), by_shapes=_gompertz_by_c)
+@family(
+    stats.gompertz,
+    (0.5, 2.0),
+    support=(0.3, 1.5),
+    by_shapes=_gompertz_by_c,
+    is_nan_at_infinity=True,
+)
 def gompertz(z, c):
     inside = np.where(z < 0, 0.0, z)
     by_c = 1 / c - np.expm1(inside)
@@ -163,7 +169,7 @@ def _gamma_by_a(z, a):
     return (np.where(z > 0, gammainc_by_a(a, _inside(z)), 0.0),)
 
 
-@family(stats.gamma, (0.6, 3.0), support=(0.3, 3.0), by_shapes=_gamma_by_a)
+@family(stats.gamma, (0.6, 3.0), support=(0.3, 3.0), by_shapes=_gamma_by_a, is_nan_at_infinity=True)
 def gamma(z, a):
     x = _inside(z)
     by_a = np.log(x) - special.digamma(a)
@@ -174,7 +180,7 @@ def _chi2_by_df(z, df):
     return (np.where(z > 0, gammainc_by_a(df / 2, _inside(z) / 2) / 2, 0.0),)
 
 
-@family(stats.chi2, (1.2, 5.0), support=(0.3, 3.0), by_shapes=_chi2_by_df)
+@family(stats.chi2, (1.2, 5.0), support=(0.3, 3.0), by_shapes=_chi2_by_df, is_nan_at_infinity=True)
 def chi2(z, df):
     x = _inside(z)
     by_df = (np.log(x / 2) - special.digamma(df / 2)) / 2
@@ -185,7 +191,7 @@ def _chi_by_df(z, df):
     return (np.where(z > 0, gammainc_by_a(df / 2, _inside(z) ** 2 / 2) / 2, 0.0),)
 
 
-@family(stats.chi, (1.2, 5.0), support=(0.3, 3.0), by_shapes=_chi_by_df)
+@family(stats.chi, (1.2, 5.0), support=(0.3, 3.0), by_shapes=_chi_by_df, is_nan_at_infinity=True)
 def chi(z, df):
     x = _inside(z)
     by_df = np.log(x) - (np.log(2.0) + special.digamma(df / 2)) / 2
@@ -198,7 +204,7 @@ def rayleigh(z):
     return (np.where(z > 0, 1 / x - x, 0.0),)
 
 
-@family(stats.maxwell, support=(0.3, 3.0))
+@family(stats.maxwell, support=(0.3, 3.0), is_nan_at_infinity=True)
 def maxwell(z):
     x = _inside(z)
     return (np.where(z > 0, 2 / x - x, 0.0),)
@@ -246,7 +252,13 @@ def _weibull_min_by_c(z, c):
     return (np.where(z > 0, np.exp(-power) * power * np.log(x), 0.0),)
 
 
-@family(stats.weibull_min, (0.6, 3.0), support=(0.3, 2.0), by_shapes=_weibull_min_by_c)
+@family(
+    stats.weibull_min,
+    (0.6, 3.0),
+    support=(0.3, 2.0),
+    by_shapes=_weibull_min_by_c,
+    is_nan_at_infinity=True,
+)
 def weibull_min(z, c):
     x = _inside(z)
     power = x**c
@@ -278,7 +290,14 @@ def _f_by_degrees(z, dfn, dfd):
     return np.where(z > 0, by_dfn, 0.0), np.where(z > 0, by_dfd, 0.0)
 
 
-@family(stats.f, (1.5, 6.0), (2.5, 8.0), support=(0.3, 3.0), by_shapes=_f_by_degrees)
+@family(
+    stats.f,
+    (1.5, 6.0),
+    (2.5, 8.0),
+    support=(0.3, 3.0),
+    by_shapes=_f_by_degrees,
+    is_nan_at_infinity=True,
+)
 def f(z, dfn, dfd):
     x = _inside(z)
     whole = dfd + dfn * x
