@@ -9,7 +9,6 @@ import operator
 
 import numpy as np
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, linear, nondifferentiable
 from srcad.rules.row import NoPartial, Result, Sign
 from srcad.runtime import (
@@ -206,15 +205,13 @@ def linspace(y_bar, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
 
 
 @adjoint(
-    np.logspace, order="other", active=("start", "stop", "base"),
+    np.logspace, real_only=True, order="other", active=("start", "stop", "base"),
     samples=lambda f, v: [
         f(0.5, 2.0, 5), f(0.5, 1.5, 4, False, 2.5), f(0.5, v, num=3, base=2.0),
         f(0.5, v, 3, axis=-1)],
 )  # fmt: skip
 def logspace(y_bar, y, start, stop, num=50, endpoint=True, base=10.0, *, dtype=None, axis=0):
     """``base**linspace(start, stop)``."""
-    if may_be_complex(y):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     if np.ndim(base) > 0:
         return BASES, BASES, BASES
     slope = y_bar * y
@@ -225,13 +222,11 @@ def logspace(y_bar, y, start, stop, num=50, endpoint=True, base=10.0, *, dtype=N
 
 
 @adjoint(
-    np.geomspace, order="other",
+    np.geomspace, real_only=True, order="other",
     samples=lambda f, near: [
         f(0.5, 2.0, 5), f(0.5, near(0.5, 2.0, 4), 3, axis=1), f(0.5, 2.0, 4, False)],
 )  # fmt: skip
 def geomspace(y_bar, y, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
     """``start * (stop / start)**t`` with fixed ``t``."""
-    if may_be_complex(y):
-        return REAL_ONLY, REAL_ONLY
     start_bar, stop_bar = linspace(y_bar * y, start, stop, num, endpoint, axis=axis)
     return start_bar / start, stop_bar / stop

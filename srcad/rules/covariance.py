@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex, real_part
+from srcad.rules.conjugates import conj, real_part
 from srcad.rules.declare import adjoint
 from srcad.rules.linalg import adjoined
 from srcad.rules.reduction import count, kept, spread
@@ -30,7 +30,8 @@ def is_ascending(axis, ndim):
 
 
 @adjoint(
-    np.average, result=Result(lambda returned=False: 2 if returned else 1), active=("a", "weights"),
+    np.average, real_only=True,
+    result=Result(lambda returned=False: 2 if returned else 1), active=("a", "weights"),
     samples=lambda f, v, m, t, near: [
         f(m), f(m, 1), f(v, weights=near(0.5, 2.0, 4)), f(m, None, near(0.5, 2.0, 3, 4)),
         f(m, 0, near(0.5, 2.0, 3)), f(m, -1, near(0.5, 2.0, 4), keepdims=True),
@@ -43,8 +44,6 @@ def average(y_bar, y, a, axis=None, weights=None, returned=False, *, keepdims=Fa
 
     Weights of fewer axes than `a` belong to the axes that are reduced.
     """
-    if may_be_complex(a) or may_be_complex(weights):
-        return REAL_ONLY, REAL_ONLY
     g, mean = (y_bar[0], y[0]) if returned else (y_bar, y)
     sum_bar = y_bar[1] if returned else None
     if weights is None:
@@ -117,7 +116,8 @@ def split_rows(bar, m, y, rowvar):
 
 
 @adjoint(
-    np.cov, active=("m", "y", "aweights"), result=Result(squeezed=True), entries="paired",
+    np.cov, real_only=True, active=("m", "y", "aweights"),
+    result=Result(squeezed=True), entries="paired",
     samples=lambda f, v, m, near, array: [
         f(m), f(v), f(m, array(2, 4)), f(v, array(4)), f(m, rowvar=False), f(m, array(3, 2), False),
         f(m, bias=True), f(m, ddof=0), f(m, ddof=2), f(m, fweights=np.array([1, 2, 1, 3])),
@@ -133,8 +133,6 @@ def cov(
     The cotangent of the mean is 0.  With ``w = fweights aweights``, ``s = sum(w)`` and
     ``q = sum(w aweights)`` NumPy divides by ``f = s - ddof q / s``.
     """
-    if may_be_complex(m) or may_be_complex(y) or may_be_complex(aweights):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     x = as_rows(m, rowvar)
     if y is not None:
         x = np.concatenate((x, as_rows_of_second(y, rowvar)))

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.row import Result
 from srcad.rules.running import backward
 
 
 @adjoint(
-    np.histogram, result=Result(2), active=("a", "bins", "weights"), memory="shared",
+    np.histogram, real_only=True,
+    result=Result(2), active=("a", "bins", "weights"), memory="shared",
     samples=lambda f, v, m, near: [
         f(v, 3, weights=near(0.5, 2.0, 4)), f(m, 4, (-3.0, 3.0), None, near(0.5, 2.0, 3, 4)),
         f(v, np.array([-2.5, 0.1, 0.7, 2.5]), weights=near(0.5, 2.0, 4), density=True), f(v, 3),
@@ -21,8 +21,6 @@ def histogram(y_bar, y, a, bins=10, range=None, density=None, weights=None):
     A density divides by the total and by the widths.  Edges that NumPy computes lie evenly between
     the smallest and the largest entry, those that are given are the result.
     """
-    if may_be_complex(a) or may_be_complex(bins) or may_be_complex(weights):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     counts_bar, edges_bar = y_bar
     sums_bar = counts_bar
     inside = (a >= y[1][0]) & (a <= y[1][-1])
@@ -49,15 +47,14 @@ def histogram(y_bar, y, a, bins=10, range=None, density=None, weights=None):
 
 
 @adjoint(
-    np.histogram_bin_edges, result=Result(any_lengths=True), active=("a", "bins"), memory="shared",
+    np.histogram_bin_edges, real_only=True,
+    result=Result(any_lengths=True), active=("a", "bins"), memory="shared",
     samples=lambda f, v, m, near: [
         f(v, 3), f(m, 4, (-3.0, 3.0)), f(v, np.array([-2.5, 0.1, 2.5])), f(v, "sturges"),
         f(v, 3, None, near(0.5, 2.0, 4))],
 )  # fmt: skip
 def histogram_bin_edges(y_bar, y, a, bins=10, range=None, weights=None):
     """As the edges of `np.histogram`; the number of bins of an estimator is locally constant."""
-    if may_be_complex(a) or may_be_complex(bins):
-        return REAL_ONLY, REAL_ONLY
     if np.ndim(bins) > 0:
         return None, y_bar
     if range is not None:

@@ -6,7 +6,7 @@ Matrices stand on the last two axes.  Source, unless a rule says otherwise: Gile
 
 import numpy as np
 
-from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex, real_part
+from srcad.rules.conjugates import conj, may_be_complex, real_part
 from srcad.rules.declare import adjoint, linear
 from srcad.rules.gaps import over_gaps, uncoupled
 from srcad.rules.row import NoPartial, Result
@@ -145,14 +145,12 @@ def pinv_cotangent(y_bar, y, a):
 
 
 @adjoint(
-    np.linalg.lstsq, result=Result(4),
+    np.linalg.lstsq, real_only=True, result=Result(4),
     samples=lambda f, v, m, w, array: [
         f(m.T, v), f(m.T, array(4, 2)), f(m, w), f(m.T, v, 1e-9)],
 )  # fmt: skip
 def lstsq(y_bar, y, a, b, rcond=None):
     """At matrices with a rank that does not change nearby; `rcond` decides the rank."""
-    if may_be_complex(y[0]):
-        return REAL_ONLY, REAL_ONLY
     return least_squares(y_bar, y, a, b, np.linalg.pinv(np.asarray(a, y[0].dtype), rtol=rcond))
 
 

@@ -5,7 +5,6 @@ A norm that is 0 has the derivative 0; entries that tie for a maximum share it e
 
 import numpy as np
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.linalg import inverse_or_nan, of_stretches, transposed
 from srcad.rules.reduction import kept, shared
@@ -55,7 +54,7 @@ def matrix_norm(y_bar, y, x, *, keepdims=False, ord="fro"):
 
 
 @adjoint(
-    np.linalg.cond, entries="stacked",
+    np.linalg.cond, real_only=True, entries="stacked",
     samples=lambda f, m, array, square: [
         f(square(3)), f(m), f(m.T, -2), f(array(2, 3, 4)), f(square(3), "fro"), f(square(3), 2),
         f(square(3), "nuc"), f(square(3), 1), f(square(3), -1), f(square(3), np.inf),
@@ -68,8 +67,6 @@ def cond(y_bar, y, x, p=None):
     derivative 0, one of an infinite condition number, or of none, has nan: the call itself raises
     no error.
     """
-    if may_be_complex(x):
-        return REAL_ONLY
     if p is None or p in (2, -2):
         finite = np.all(np.isfinite(x), axis=(-2, -1), keepdims=True)
         u, s, vh = np.linalg.svd(np.where(finite, x, 0.0), full_matrices=False)

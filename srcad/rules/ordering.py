@@ -73,7 +73,7 @@ def partition_tangent(a_dot, y, a, kth, axis=-1, *, kind="introselect"):
 
 
 @adjoint(
-    np.unique, takes_lists=False, active=("ar",),
+    np.unique, real_only=True, takes_lists=False, active=("ar",),
     result=Result(
         lambda return_index=False, return_inverse=False, return_counts=False: (
             1 + return_index + return_inverse + return_counts
@@ -90,8 +90,6 @@ def unique(
     equal_nan=True, sorted=True,
 ):  # fmt: skip
     """The first of equal entries has the cotangent."""
-    if may_be_complex(ar):
-        return REAL_ONLY
     if axis is not None:
         return ROWS
     several = return_index or return_inverse or return_counts

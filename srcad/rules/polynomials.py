@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
+from srcad.rules.conjugates import conj, may_be_complex
 from srcad.rules.convolution import vector
 from srcad.rules.declare import adjoint, linear
 from srcad.rules.linalg import pinv_cotangent
@@ -120,7 +120,7 @@ def polyint(y_bar, p, m=1, k=None):
 
 # ------------------------------------------------------------------------ least squares
 @adjoint(
-    np.polyfit, active=("x", "y", "w"),
+    np.polyfit, real_only=True, active=("x", "y", "w"),
     samples=lambda f, array, near: [
         f(array(6), array(6), 2), f(array(6), array(6, 2), 1),
         f(array(6), array(6), 2, w=near(0.5, 2.0, 6)), f(array(6), array(6), 1, rcond=1e-9)],
@@ -136,8 +136,6 @@ def polyfit(p_bar, p, x, y, deg, rcond=None, full=False, w=None, cov=False):
     """
     if full or cov:
         return MORE_RESULTS, MORE_RESULTS, MORE_RESULTS
-    if may_be_complex(p):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     powers = np.vander(x, deg + 1)
     a = powers if w is None else powers * w[:, None]
     size = np.sqrt(np.sum(a * a, axis=0))
@@ -194,7 +192,7 @@ def polydiv(y_bar, y, u, v):
     return DIVISION, DIVISION
 
 
-@adjoint(np.poly, samples=lambda f, v: [f(v), f(v[:1])])
+@adjoint(np.poly, real_only=True, samples=lambda f, v: [f(v), f(v[:1])])
 def poly(y_bar, y, seq_of_zeros):
     """Minus the quotient by each linear factor, which has one coefficient less.
 
@@ -202,8 +200,6 @@ def poly(y_bar, y, seq_of_zeros):
     """
     if np.ndim(seq_of_zeros) > 1:
         return MATRIX
-    if may_be_complex(seq_of_zeros):
-        return REAL_ONLY
     quotient = np.ones_like(seq_of_zeros)
     bar = np.zeros_like(seq_of_zeros)
     for k in range(1, np.size(y)):

@@ -241,6 +241,7 @@ class Columns(TypedDict, total=False):
     nan: Nan
     selects: str
     of_real: Literal["", "zero"]
+    real_only: bool
     sign: Sign | None
     method: str
     special: tuple[str, ...]
@@ -323,6 +324,9 @@ class Rule:
         places alone do, as for `np.triu`.
     of_real : str
         ``zero`` for what is zero, or a step, of real numbers.
+    real_only : bool
+        True if the formula of the derivative is for real numbers: a derivative of a call with
+        complex operands, or complex results, is refused.
     sign : Sign or None
         The operator that computes the same, at least of flags; a call of the function of `operator`
         is written so.
@@ -402,6 +406,7 @@ class Rule:
     nan: Nan = ""
     selects: str = ""
     of_real: Literal["", "zero"] = ""
+    real_only: bool = False
     sign: Sign | None = None
     method: str = ""
     special: tuple[str, ...] = ()

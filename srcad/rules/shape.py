@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import facts, linear
 from srcad.rules.registry import is_known, static
 from srcad.rules.row import NoPartial, Result
@@ -393,7 +392,9 @@ def sliding_window_view(y_bar, x, window_shape, axis=None):
 facts(np.trim_zeros, memory="shared", result=Result(any_lengths=True))
 
 
-@linear(np.real_if_close, entries="moved", memory="shared", samples=lambda f, m: [f(m)])
+@linear(
+    np.real_if_close, real_only=True, entries="moved", memory="shared", samples=lambda f, m: [f(m)]
+)
 def real_if_close(y_bar, a, tol=100):
     """Of real numbers the argument itself."""
-    return REAL_ONLY if may_be_complex(a) else y_bar
+    return y_bar

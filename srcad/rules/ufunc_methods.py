@@ -5,7 +5,6 @@ The front end reads ``np.add.reduce`` and others as the function of NumPy that d
 
 import numpy as np
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, linear
 from srcad.rules.reduction import kept, selected
 from srcad.rules.writes import add_at_repeated
@@ -68,19 +67,17 @@ def hypot_reduce(y_bar, y, array, axis=0, dtype=None, *, keepdims=False, initial
 
 # ------------------------------------------------------------------------ running extremes
 @adjoint(
-    np.maximum.accumulate, np.minimum.accumulate, entries="running",
+    np.maximum.accumulate, np.minimum.accumulate, real_only=True, entries="running",
     samples=lambda f, v, m, t: [f(v), f(m), f(m, -1), f(t, 1), f(v[:1])],
     kinks=lambda f: [(f([1, 1, 1]), [1, 1, 1]), (f([1, np.nan, 0]), [1, 2, 0])],
 )  # fmt: skip
 def running_extreme(y_bar, y, array, axis=0, dtype=None):
     """The last entry so far that is equal to a result gets its cotangent; after a nan, the nan."""
-    if may_be_complex(array):
-        return REAL_ONLY
     return to_owners(y_bar, array, (array == y) | (array != array), axis)
 
 
 @adjoint(
-    np.fmax.accumulate, np.fmin.accumulate, entries="running", nan="left out",
+    np.fmax.accumulate, np.fmin.accumulate, real_only=True, entries="running", nan="left out",
     samples=lambda f, v, m, t: [f(v), f(m), f(m, -1), f(t, 1), f(v[:1])],
     kinks=lambda f: [
         (f([1, 1, 1]), [1, 1, 1]), (f([1, np.nan, np.nan]), [3, 0, 0]),
@@ -88,8 +85,6 @@ def running_extreme(y_bar, y, array, axis=0, dtype=None):
 )  # fmt: skip
 def running_extreme_of_numbers(y_bar, y, array, axis=0, dtype=None):
     """The last entry equal to a result gets its cotangent; a nan only before any number."""
-    if may_be_complex(array):
-        return REAL_ONLY
     return to_owners(y_bar, array, (array == y) | (y != y), axis)
 
 

@@ -26,13 +26,23 @@ from srcad.ir.traits import (
 )
 from srcad.ir.written_calls import text_of_call, text_with_constant
 from srcad.rules import stubs
+from srcad.rules.conjugates import REAL_ONLY
 from srcad.rules.registry import qualified_name, row_of
 from srcad.rules.row import NoPartial, Rule
 from srcad.startup.identifiers import dotted
 from srcad.startup.records import replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.types.numeric import Numeric
-from srcad.types.structures import OPAQUE, ListOf, Opaque, PlacesOf, TupleOf, Type, is_text
+from srcad.types.structures import (
+    OPAQUE,
+    ListOf,
+    Opaque,
+    PlacesOf,
+    TupleOf,
+    Type,
+    is_text,
+    numbers_in,
+)
 
 # Numbers that are read from a text which was made of numbers: ``float(str(x))``.
 #
@@ -189,6 +199,7 @@ def refuse_missing_cotangents(scope: ReverseScope, op: Call, rule: Rule) -> None
     _refuse_unknown_arguments(op, rule)
     _refuse_missing_entries(scope, op, rule)
     _refuse_perhaps_steps(scope, op, rule)
+    _refuse_complex(scope, op, rule)
 
 
 def _refuse_unknown_arguments(op: Call, rule: Rule) -> None:
@@ -206,6 +217,18 @@ def _refuse_unknown_arguments(op: Call, rule: Rule) -> None:
             where=op.where,
             help=("leave the argument out, or write a rule that has it:  @srcad.rules.adjoint",),
         )
+
+
+def _refuse_complex(scope: ReverseScope, op: Call, rule: Rule) -> None:
+    """Refuse complex operands or results where the rule is for real numbers."""
+    if not rule.real_only or scope.sweep.all_real:
+        return
+    given = {p: arg for p, arg in arguments(op).items() if rule.entry(p) is not None}
+    is_complex = any(leaf.kind == "c" for leaf in numbers_in(op.result.type))
+    if is_complex or any(scope.sweep.holds_complex(argument_type(a)) for a in given.values()):
+        for place, arg in given.items():
+            if scope.sweep.facts.of(arg) is not False:
+                refuse_no_partial(op, place, REAL_ONLY)
 
 
 def _is_default(target: Any, name: str, arg: Arg) -> bool:

@@ -18,7 +18,7 @@ import pytest
 from srcad import runtime
 from srcad.frontend.store.memory_effects import keeps_c_order
 from srcad.ir.library_operations import is_elementwise
-from srcad.rules.registry import effect_of, row_of, rows
+from srcad.rules.registry import declared_result, effect_of, row_of, rows
 from srcad.startup.identifiers import module_of
 from tests.modes.test_jvp import SAMPLES
 
@@ -674,6 +674,32 @@ SQUEEZED = [np.squeeze, np.cov, np.corrcoef]
 def test_results_have_no_axes_for_lengths_of_one_where_a_row_says_so(f):
     assert row_of(f).result.squeezed
     assert np.ndim(f(np.array([[1.0, 2.0, 4.0]]))) < np.ndim(f(np.array([[1.0, 2.0], [4.0, 3.0]])))
+
+
+# ------------------------------------------------------------------------ complex results
+def has_complex(value: Any) -> bool:
+    if isinstance(value, dict | list | tuple):
+        return any(map(has_complex, value.values() if isinstance(value, dict) else value))
+    is_complex_type = isinstance(value, type) and issubclass(value, complex | np.complexfloating)
+    return is_complex_type or np.iscomplexobj(value)
+
+
+def kinds_of_results(f: Any) -> set[bool]:
+    """Whether the results of samples of real numbers are complex."""
+    calls = [call for call in CALLS[f] if not has_complex(call)]
+    return {has_complex(f(*args, **kwargs)) for args, kwargs in calls}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("f", CALLS, ids=lambda f: f.__name__)
+def test_results_of_real_numbers_are_complex_where_a_row_says_so(f):
+    kinds = kinds_of_results(f)
+
+    told = declared_result(f).dtype
+    if told == "complex":
+        assert kinds == {True}, f"result of {f.__name__}"
+    elif True in kinds:
+        assert told == "real or complex", f"result of {f.__name__}"
 
 
 # ------------------------------------------------------------------------ methods of ufuncs

@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import linalg, special, stats
-from scipy.spatial import distance
 
 import srcad
 from srcad import rules
@@ -37,8 +36,8 @@ OF_ANY_PHASE = {np.linalg.eigh, np.linalg.svd, linalg.eigh, linalg.svd, linalg.q
 OF_HERMITIAN = {np.linalg.cholesky, linalg.cholesky, linalg.cho_factor}
 # Methods of distributions refuse complex numbers (`test_distributions`), and functions that only
 # rules call are given what rules leave to them.  Only SciPy before 1.18 takes complex numbers in
-# `linregress`; `cdist` and `pdist` leave out the imaginary parts.
-OF_REAL = {stats.linregress, distance.cdist, distance.pdist} | {
+# `linregress`.
+OF_REAL = {stats.linregress} | {
     row.target
     for row in rules.rows()
     if isinstance(row.target, types.MethodType)
@@ -109,6 +108,7 @@ def complex_call(call, which):
 MADE = [(which, call, complex_call(call, which))
         for call in [*CALLS, *SYMMETRIC] for which in ("all", "first", "last")]  # fmt: skip
 POINTS = [(f"{name_of(call)} {which}", made) for which, call, made in MADE if made is not None]
+REFUSED |= {call[0] for _, call in POINTS if rules.lookup(call[0]).real_only}
 RULED = [(name, c) for name, c in POINTS if c[0] not in REFUSED | OF_ANY_PHASE | OF_REAL]
 
 

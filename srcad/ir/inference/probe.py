@@ -104,7 +104,7 @@ def _declared(target: Any, args: Args, kwargs: Kwargs) -> Type | None:
     is_double = result.dtype == "double" and _are_doubles((*args, *(arg for _, arg in kwargs)))
     one = Numeric(np.dtype(np.float64), None, "array") if is_double else NUMBER
     if result.dtype == "complex":
-        one = Numeric(_ANY_COMPLEX, None, "array")
+        one = _complex(rule, None)
     return one if count == 1 else TupleOf((one,) * count)
 
 
@@ -116,7 +116,12 @@ def _complex_if_always(target: Any, found: Type) -> Type:
     if not isinstance(found, Numeric) or found.dtype is not None:
         return found
     is_complex = registry.declared_result(target).dtype == "complex"
-    return Numeric(_ANY_COMPLEX, found.shape, "array") if is_complex else found
+    return _complex(registry.row_of(target), found.shape) if is_complex else found
+
+
+def _complex(rule: Any, shape: Any) -> Numeric:
+    """Return a complex type; functions of entries return a number for numbers."""
+    return Numeric(_ANY_COMPLEX, shape, "any" if rule.kind == "derivative" else "array")
 
 
 def is_known(type_: Type) -> bool:

@@ -12,7 +12,6 @@ import numpy as np
 from scipy import fft as fourier
 
 from srcad.rules import fft as of_numpy
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import linear, nondifferentiable
 from srcad.rules.row import COMPLEX, NoPartial
 from srcad.rules.shape import span
@@ -142,7 +141,7 @@ def ifftshift(y_bar, x, axes=None):
 
 # ------------------------------------------------------------------------ cosines and sines
 @linear(
-    fourier.dct,
+    fourier.dct, real_only=True,
     samples=lambda f, v, m: [
         f(v), *[f(m, k) for k in (1, 2, 3, 4)], *[f(m, k, 5, 0, "ortho") for k in (1, 2, 3, 4)],
         f(v, 2, 3, norm="forward"), f(v, 3, norm="ortho", orthogonalize=False),
@@ -152,8 +151,6 @@ def dct(
     y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     orthogonalize=None,
 ):  # fmt: skip
-    if may_be_complex(x):
-        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -162,7 +159,7 @@ def dct(
 
 
 @linear(
-    fourier.idct,
+    fourier.idct, real_only=True,
     samples=lambda f, v, m: [
         f(v), *[f(m, k) for k in (1, 2, 3, 4)], *[f(m, k, 5, 0, "ortho") for k in (1, 2, 3, 4)],
         f(v, 2, 3, norm="forward"), f(v, 3, norm="ortho", orthogonalize=False),
@@ -172,8 +169,6 @@ def idct(
     y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     orthogonalize=None,
 ):  # fmt: skip
-    if may_be_complex(x):
-        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -184,7 +179,7 @@ def idct(
 
 
 @linear(
-    fourier.dst,
+    fourier.dst, real_only=True,
     samples=lambda f, v, m: [
         f(v), *[f(m, k) for k in (1, 2, 3, 4)], *[f(m, k, 5, 0, "ortho") for k in (1, 2, 3, 4)],
         f(v, 2, 3, norm="forward"), f(v, 3, norm="ortho", orthogonalize=False),
@@ -194,8 +189,6 @@ def dst(
     y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     orthogonalize=None,
 ):  # fmt: skip
-    if may_be_complex(x):
-        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -204,7 +197,7 @@ def dst(
 
 
 @linear(
-    fourier.idst,
+    fourier.idst, real_only=True,
     samples=lambda f, v, m: [
         f(v), *[f(m, k) for k in (1, 2, 3, 4)], *[f(m, k, 5, 0, "ortho") for k in (1, 2, 3, 4)],
         f(v, 2, 3, norm="forward"), f(v, 3, norm="ortho", orthogonalize=False),
@@ -214,8 +207,6 @@ def idst(
     y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     orthogonalize=None,
 ):  # fmt: skip
-    if may_be_complex(x):
-        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -226,7 +217,7 @@ def idst(
 
 
 @linear(
-    fourier.dctn,
+    fourier.dctn, real_only=True,
     samples=lambda f, m, t: [
         f(m), *[f(t, k, axes=(0, 2)) for k in (1, 2, 3, 4)],
         f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward"),
@@ -236,8 +227,6 @@ def dctn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
     orthogonalize=None,
 ):  # fmt: skip
-    if may_be_complex(x):
-        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -247,7 +236,7 @@ def dctn(
 
 
 @linear(
-    fourier.idctn,
+    fourier.idctn, real_only=True,
     samples=lambda f, m, t: [
         f(m), *[f(t, k, axes=(0, 2)) for k in (1, 2, 3, 4)],
         f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward"),
@@ -257,8 +246,6 @@ def idctn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
     orthogonalize=None,
 ):  # fmt: skip
-    if may_be_complex(x):
-        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -270,7 +257,7 @@ def idctn(
 
 
 @linear(
-    fourier.dstn,
+    fourier.dstn, real_only=True,
     samples=lambda f, m, t: [
         f(m), *[f(t, k, axes=(0, 2)) for k in (1, 2, 3, 4)],
         f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward"),
@@ -280,8 +267,6 @@ def dstn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
     orthogonalize=None,
 ):  # fmt: skip
-    if may_be_complex(x):
-        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
@@ -291,7 +276,7 @@ def dstn(
 
 
 @linear(
-    fourier.idstn,
+    fourier.idstn, real_only=True,
     samples=lambda f, m, t: [
         f(m), *[f(t, k, axes=(0, 2)) for k in (1, 2, 3, 4)],
         f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward"),
@@ -301,8 +286,6 @@ def idstn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
     orthogonalize=None,
 ):  # fmt: skip
-    if may_be_complex(x):
-        return REAL_ONLY
     if overwrite_x:
         return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize

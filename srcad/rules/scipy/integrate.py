@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import integrate
 
-from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
+from srcad.rules.conjugates import conj
 from srcad.rules.declare import adjoint, nondifferentiable, tangent
 from srcad.rules.running import backward, from_intervals, trapezoid
 from srcad.rules.shape import ones, part
@@ -39,7 +39,7 @@ def cumulative_trapezoid(y_bar, integral, y, x=None, dx=1.0, axis=-1, initial=No
 
 # ------------------------------------------------------------------------ Simpson's rule
 @adjoint(
-    integrate.simpson, active=("y", "x", "dx"),
+    integrate.simpson, real_only=True, active=("y", "x", "dx"),
     samples=lambda f, v, m, t, near, array: [
         f(array(5)), f(v), f(m, dx=0.7, axis=0), f(array(2)), f(v, np.sort(array(4))),
         f(array(2, 5), np.sort(array(5))), f(t, np.sort(array(3)), axis=1), f(array(2), array(2)),
@@ -51,8 +51,6 @@ def simpson(y_bar, integral, y, x=None, *, dx=1.0, axis=-1):
     Source: Cartwright (2017), *Simpson's rule cumulative integration with MS Excel and irregularly
     spaced data*, equation 8.
     """
-    if may_be_complex(y) or may_be_complex(x):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     if x is None:
         weights = simpson_weights(np.shape(y)[axis], y.dtype.type)
         y_bar, dx_bar = by_weights(y_bar, y, dx, axis, weights)
@@ -138,7 +136,7 @@ def alternating(a, b):
 
 # ------------------------------------------------------------------------ its running integral
 @adjoint(
-    integrate.cumulative_simpson, active=("y", "x", "dx", "initial"),
+    integrate.cumulative_simpson, real_only=True, active=("y", "x", "dx", "initial"),
     samples=lambda f, m, t, array, near: [
         f(array(2, 5), dx=near(0.5, 2.0, 2, 1), initial=0.3), f(array(2)),
         f(m, x=np.sort(array(3)), axis=0),
@@ -153,8 +151,6 @@ def cumulative_simpson(y_bar, integral, y, *, x=None, dx=1.0, axis=-1, initial=N
     Cartwright (2017), *Simpson's rule cumulative integration with MS Excel and irregularly spaced
     data*, equations 8 and 10.
     """
-    if may_be_complex(y):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY, REAL_ONLY
     bar, initial_bar = y_bar, None
     if initial is not None:
         bar = part(y_bar, 1, None, axis)
@@ -248,14 +244,12 @@ def romberg_weights(n, dtype):
 
 
 @adjoint(
-    integrate.romb, active=("y", "dx"),
+    integrate.romb, real_only=True, active=("y", "dx"),
     samples=lambda f, array: [
         f(array(5)), f(array(2, 9), 0.7), f(array(3, 2), axis=0), f(array(2, 2)), f(array(9), 0.5)],
 )  # fmt: skip
 def romb(y_bar, integral, y, dx=1.0, axis=-1, show=False):
     """Richardson's extrapolation of trapezoidal rules."""
-    if may_be_complex(y):
-        return REAL_ONLY, REAL_ONLY
     if np.shape(y)[axis] == 1:
         return np.zeros_like(y), None
     return by_weights(y_bar, y, dx, axis, romberg_weights(np.shape(y)[axis], y.dtype.type))

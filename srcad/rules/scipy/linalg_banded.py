@@ -8,7 +8,6 @@ lie outside of the matrix are not read.
 import numpy as np
 from scipy import linalg
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable, tangent
 from srcad.rules.gaps import VALUES
 from srcad.rules.linalg import of_turn
@@ -29,7 +28,7 @@ MAX_EV = NoPartial("its rule is for max_ev=0, which returns all eigenvalues that
 
 # ------------------------------------------------------------------------ Cholesky
 @adjoint(
-    linalg.cholesky_banded,
+    linalg.cholesky_banded, real_only=True,
     samples=lambda f, array: [
         f(array(2, 5) + np.array([[0], [6]])), f(array(3, 5) + np.array([[0], [0], [9]])),
         f(array(3, 5) + np.array([[9], [0], [0]]), lower=True),
@@ -41,8 +40,6 @@ def cholesky_banded(y_bar, y, ab, overwrite_ab=False, lower=False, check_finite=
         return OVERWRITES
     if np.ndim(ab) != 2:
         return STACK
-    if may_be_complex(y):
-        return REAL_ONLY
     return by_columns(reversed_columns, y, y_bar, lower)
 
 
@@ -50,8 +47,6 @@ def cholesky_banded(y_bar, y, ab, overwrite_ab=False, lower=False, check_finite=
 def cholesky_banded_tangent(
     ab_dot, y, ab, overwrite_ab=False, lower=False, check_finite=True
 ):  # fmt: skip
-    if may_be_complex(y):
-        return REAL_ONLY
     return by_columns(moved_columns, y, ab_dot, lower) if np.ndim(ab) == 2 else STACK
 
 
@@ -111,7 +106,7 @@ def moved_columns(factor, dot):
 
 
 @adjoint(
-    linalg.cho_solve_banded, lists=("cb_and_lower",),
+    linalg.cho_solve_banded, real_only=True, lists=("cb_and_lower",),
     samples=lambda f, v, array: [
         f((array(2, 4) + np.array([[0], [5]]), False), v),
         f((array(3, 4) + np.array([[5], [0], [0]]), True), array(4, 2)),
@@ -128,8 +123,6 @@ def cho_solve_banded(y_bar, y, cb_and_lower, b, overwrite_b=False, check_finite=
     cb, lower = cb_and_lower
     if np.ndim(cb) > 2 or np.ndim(b) > 2:
         return STACK, STACK
-    if may_be_complex(y):
-        return REAL_ONLY, REAL_ONLY
     bar = linalg.cho_solve_banded(cb_and_lower, y_bar, check_finite=False)
     turned_y, turned_bar = product_of_upper(cb, y, lower), product_of_upper(cb, -bar, lower)
     count = np.shape(cb)[0]
@@ -152,7 +145,7 @@ def product_of_upper(cb, x, lower):
 
 # ------------------------------------------------------------------------ eigenvalues
 @adjoint(
-    linalg.eigvals_banded, active=("a_band",),
+    linalg.eigvals_banded, real_only=True, active=("a_band",),
     samples=lambda f, array: [
         f(array(2, 4)), f(array(3, 4), lower=True), f(array(1, 3)),
         f(array(2, 4), select="i", select_range=(1, 2)),
@@ -167,8 +160,6 @@ def eigvals_banded(
         return OVERWRITES
     if np.ndim(a_band) > 2:
         return STACK
-    if may_be_complex(a_band):
-        return REAL_ONLY
     if np.shape(a_band)[0] == 0:
         return np.zeros_like(a_band)
     v = linalg.eig_banded(a_band, lower=lower, select=select, select_range=select_range)[1]
@@ -176,7 +167,7 @@ def eigvals_banded(
 
 
 @adjoint(
-    linalg.eig_banded,
+    linalg.eig_banded, real_only=True,
     result=Result(lambda eigvals_only=False: 1 if eigvals_only else 2), active=("a_band",),
     samples=lambda f, array: [
         f(array(2, 4)), f(array(3, 4), lower=True), f(array(2, 4), eigvals_only=True),
@@ -198,8 +189,6 @@ def eig_banded(
         return MAX_EV
     if np.ndim(a_band) > 2:
         return STACK
-    if may_be_complex(a_band):
-        return REAL_ONLY
     if np.shape(a_band)[0] == 0:
         return np.zeros_like(a_band)
     if eigvals_only:

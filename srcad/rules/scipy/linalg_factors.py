@@ -3,7 +3,6 @@
 import numpy as np
 from scipy import linalg
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.linalg import adjoined, cholesky_cotangent, transposed, triangle
 from srcad.rules.row import DOUBLE, Result
@@ -53,7 +52,7 @@ def cho_factor(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
 
 # ------------------------------------------------------------------------ LU
 @adjoint(
-    linalg.lu_factor, result=Result(2),
+    linalg.lu_factor, real_only=True, result=Result(2),
     samples=lambda f, array, square: [
         f(square(3)), f(square(3)[[2, 0, 1]]), f(array(3, 5)), f(array(5, 3))],
 )  # fmt: skip
@@ -67,8 +66,6 @@ def lu_factor(y_bar, y, a, overwrite_a=False, check_finite=True):
         return None
     if np.ndim(a) > 2:
         return STACK
-    if may_be_complex(lu):
-        return REAL_ONLY
     m, n = np.shape(a)
     k = min(m, n)
     lower = np.tril(lu[:, :k], -1) + np.eye(m, k, dtype=lu.dtype)
@@ -77,7 +74,8 @@ def lu_factor(y_bar, y, a, overwrite_a=False, check_finite=True):
 
 
 @adjoint(
-    linalg.lu, result=Result(lambda permute_l=False: 2 if permute_l else 3, static=("p_indices",)),
+    linalg.lu, real_only=True,
+    result=Result(lambda permute_l=False: 2 if permute_l else 3, static=("p_indices",)),
     samples=lambda f, array, square: [
         f(square(3)[[2, 0, 1]]), f(array(2, 3, 3)), f(array(3, 5)), f(array(5, 3)),
         f(square(3)[[2, 0, 1]], True), f(array(5, 3), permute_l=True),
@@ -89,10 +87,8 @@ def lu(y_bar, y, a, permute_l=False, overwrite_a=False, check_finite=True, p_ind
         return OVERWRITES
     if np.size(a) == 0:  # SciPy's `p` has no rows then, whatever those of `a` are
         return np.zeros_like(a)
-    if may_be_complex(a):
-        return REAL_ONLY
     if permute_l:
-        turned = transposed(linalg.lu(a)[0])
+        turned = transposed(linalg.lu(a, check_finite=False)[0])
         l_bar = None if y_bar[0] is None else turned @ y_bar[0]
         return transposed(turned) @ lu_cotangent(turned @ y[0], y[1], l_bar, y_bar[1])
     bar = lu_cotangent(y[1], y[2], y_bar[1], y_bar[2])
@@ -154,7 +150,7 @@ def solved_from_right(a, upper):
 
 # ------------------------------------------------------------------------ LDL
 @adjoint(
-    linalg.ldl, result=Result(3),
+    linalg.ldl, real_only=True, result=Result(3),
     samples=lambda f, array: [
         f(array(4, 4) + 4 * np.eye(4)), f(array(4, 4) * (1 - np.eye(4))),
         f(array(5, 5), lower=False), f(array(4, 4) * (1 - np.eye(4)), False, False)],
@@ -170,8 +166,6 @@ def ldl(y_bar, y, A, lower=True, hermitian=True, overwrite_a=False, check_finite
         return OVERWRITES
     if np.ndim(A) != 2:
         return STACK
-    if may_be_complex(A):
-        return REAL_ONLY
     lu, d, perm = y
     lu_bar, d_bar, _ = y_bar
     factor = lu[perm]

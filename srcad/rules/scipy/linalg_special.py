@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import linalg
 
-from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
+from srcad.rules.conjugates import conj
 from srcad.rules.declare import adjoint, bilinear, linear, tangent
 from srcad.rules.linalg import least_squares
 from srcad.rules.row import DOUBLE, Result
@@ -53,6 +53,7 @@ def nothing_of(y_bar, c, r):
 
 @linear(
     linalg.toeplitz,
+    real_only=True,
     entries="moved",
     active=("c", "r"),
     samples=lambda f, v, w: [f(v), f(v, w), f(w, v), f(v, r=v)],
@@ -61,8 +62,6 @@ def toeplitz(y_bar, c, r=None):
     """Sums along the diagonals; the first entry of `r` is not read."""
     if np.ndim(c) > 1 or np.ndim(r) > 1:
         return STACK, STACK
-    if may_be_complex(c) or may_be_complex(r):
-        return REAL_ONLY, REAL_ONLY
     if np.size(y_bar) == 0:
         return nothing_of(y_bar, c, r)
     m = np.size(c)
@@ -158,7 +157,7 @@ def band_of_transpose(y_bar, ab, nlower, nupper):
 
 
 @adjoint(
-    linalg.solve_banded, result=DOUBLE, active=("ab", "b"),
+    linalg.solve_banded, real_only=True, result=DOUBLE, active=("ab", "b"),
     samples=lambda f, v, array, near: [
         f((1, 1), array(3, 4) + np.array([[0], [4], [0]]), v),
         f((1, 2), array(4, 5) + np.array([[0], [0], [5], [0]]), array(5, 2)),
@@ -172,8 +171,6 @@ def solve_banded(
         return OVERWRITES, OVERWRITES
     if np.ndim(ab) > 2 or np.ndim(b) > 2:
         return STACK, STACK
-    if may_be_complex(y):
-        return REAL_ONLY, REAL_ONLY
     nlower, nupper = l_and_u
     turned = transposed_band(ab, nlower, nupper)
     bar = linalg.solve_banded((nupper, nlower), turned, y_bar, check_finite=False)
@@ -181,7 +178,7 @@ def solve_banded(
 
 
 @adjoint(
-    linalg.solveh_banded, result=DOUBLE,
+    linalg.solveh_banded, real_only=True, result=DOUBLE,
     samples=lambda f, v, array: [
         f(array(2, 4) + np.array([[0], [6]]), v),
         f(array(3, 4) + np.array([[9], [0], [0]]), array(4, 2), lower=True),
@@ -195,8 +192,6 @@ def solveh_banded(
         return OVERWRITES, OVERWRITES
     if np.ndim(ab) > 2 or np.ndim(b) > 2:
         return STACK, STACK
-    if may_be_complex(y):
-        return REAL_ONLY, REAL_ONLY
     bar = linalg.solveh_banded(ab, y_bar, lower=lower, check_finite=False)
     return symmetric_band(-bar, y, np.shape(ab)[0], lower), bar
 
@@ -230,8 +225,6 @@ def solveh_banded_tangent(
     ab_dot, b_dot, y, ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True
 ):  # fmt: skip
     """``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
-    if may_be_complex(y):
-        return REAL_ONLY
     if np.ndim(ab) > 2 or np.ndim(b) > 2:
         return STACK
     if ab_dot is None:
@@ -243,7 +236,7 @@ def solveh_banded_tangent(
 
 # ------------------------------------------------------------------------ least squares
 @adjoint(
-    linalg.lstsq, result=Result(4),
+    linalg.lstsq, real_only=True, result=Result(4),
     samples=lambda f, v, m, w, array: [
         f(m.T, v), f(m.T, array(4, 2)), f(m, w), f(m.T, v, 1e-9),
         f(m.T, v, lapack_driver="gelss"),
@@ -254,8 +247,6 @@ def lstsq(
     lapack_driver=None,
 ):  # fmt: skip
     """At matrices with a rank that does not change nearby."""
-    if may_be_complex(y[0]):
-        return REAL_ONLY, REAL_ONLY
     if overwrite_a or overwrite_b:
         return OVERWRITES, OVERWRITES
     if np.ndim(a) > 2 or np.ndim(b) > 2:

@@ -58,21 +58,19 @@ def norm(y_bar, y, a, ord=None, axis=None, keepdims=False, check_finite=True):
 
 # ------------------------------------------------------------------------ pseudo-inverses
 @adjoint(
-    linalg.pinv, result=Result(lambda return_rank=False: 2 if return_rank else 1),
+    linalg.pinv, real_only=True, result=Result(lambda return_rank=False: 2 if return_rank else 1),
     samples=lambda f, m, t: [
         f(m), f(m.T), f(t), f(m, atol=1e-9, return_rank=True), f(m, rtol=1e-9)],
 )  # fmt: skip
 def pinv(y_bar, y, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
     """At matrices with a rank that does not change nearby; `atol` and `rtol` decide the rank."""
-    if may_be_complex(a):
-        return REAL_ONLY
     if return_rank:
         return None if y_bar[0] is None else pinv_cotangent(y_bar[0], y[0], a)
     return pinv_cotangent(y_bar, y, a)
 
 
 @adjoint(
-    linalg.pinvh, result=Result(lambda return_rank=False: 2 if return_rank else 1),
+    linalg.pinvh, real_only=True, result=Result(lambda return_rank=False: 2 if return_rank else 1),
     samples=lambda f, square: [
         f(square(3)), f(square(3), lower=False), f(square(3), return_rank=True),
         f(square(3), 1e-9), f(square(3), rtol=1e-9)],
@@ -81,8 +79,6 @@ def pinvh(
     y_bar, y, a, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True
 ):  # fmt: skip
     """Of a symmetric matrix one triangle is read."""
-    if may_be_complex(a):
-        return REAL_ONLY
     if not return_rank:
         return of_pinvh(y_bar, y, a, lower)
     return None if y_bar[0] is None else of_pinvh(y_bar[0], y[0], a, lower)
@@ -210,9 +206,9 @@ def eigenvalues(w_bar, w, a, b, lower, subset):
     if b is None and subset is None:
         return plain.eigvalsh(w_bar, w, a, uplo), None
     if b is None:
-        v = linalg.eigh(a, lower=lower, subset_by_index=subset)[1]
+        v = linalg.eigh(a, lower=lower, subset_by_index=subset, check_finite=False)[1]
         return triangle(v @ scaled(w_bar, adjoined(v)), uplo), None
-    v = linalg.eigh(a, b, lower=lower, subset_by_index=subset)[1]
+    v = linalg.eigh(a, b, lower=lower, subset_by_index=subset, check_finite=False)[1]
     b_bar = v @ scaled(-w * w_bar, adjoined(v))
     return triangle(v @ scaled(w_bar, adjoined(v)), uplo), triangle(b_bar, uplo)
 
@@ -225,7 +221,7 @@ def of_some(w_bar, v_bar, w, v, a, lower, subset):
     if may_be_complex(a):
         return REAL_ONLY
     first, last = subset[0], subset[1]
-    all_w, all_v = linalg.eigh(a, lower=lower)
+    all_w, all_v = linalg.eigh(a, lower=lower, check_finite=False)
     vectors, bars = among_all(v, v_bar, all_v, first, last + 1)
     values_bar = None if w_bar is None else padded(w_bar, all_w, first, last + 1)
     inner = of_turn(adjoined(vectors) @ bars, bars, all_w, values_bar)
@@ -319,7 +315,7 @@ def qr(
     if mode == "r":
         if y_bar[0] is None:
             return None
-        q = linalg.qr(a, mode="economic", pivoting=pivoting)[0]
+        q = linalg.qr(a, mode="economic", pivoting=pivoting, check_finite=False)[0]
         bar = qr_cotangent(None, y_bar[0][..., :k, :], q, y[0][..., :k, :])
         return in_order(bar, y[1], a) if pivoting else bar
     if mode == "full" and np.shape(a)[-2] > k:
@@ -375,7 +371,7 @@ def rq_cotangent(r_bar, q_bar, r, q):
 
 # ------------------------------------------------------------------------ products with q
 @adjoint(
-    linalg.qr_multiply, result=Result(lambda pivoting=False: 3 if pivoting else 2),
+    linalg.qr_multiply, real_only=True, result=Result(lambda pivoting=False: 3 if pivoting else 2),
     samples=lambda f, m, v, w, array, square: [
         f(m.T, array(2, 4)), f(m.T, v), f(m.T, array(3, 2), "left"), f(m.T, w, mode="left"),
         f(m, w), f(square(3), array(3, 3), "left", conjugate=True)],
@@ -389,14 +385,12 @@ def qr_multiply(
         return OVERWRITES, OVERWRITES
     if pivoting:
         return PIVOTING, PIVOTING
-    if may_be_complex(y[0]):
-        return REAL_ONLY, REAL_ONLY
     if np.ndim(a) != 2 or np.ndim(c) not in (1, 2):
         return STACK, STACK
     if np.size(a) == 0:
         return np.zeros_like(a), np.zeros_like(c)
     g, r_bar = y_bar
-    q, r = linalg.qr(a, mode="economic")
+    q, r = linalg.qr(a, mode="economic", check_finite=False)
     if g is None or np.size(c) == 0:
         a_bar = np.zeros_like(a) if r_bar is None else qr_cotangent(None, r_bar, q, r)
         return a_bar, None if g is None else np.zeros_like(c)

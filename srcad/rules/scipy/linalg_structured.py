@@ -8,7 +8,6 @@ the cotangents of its entries summed along these.  For ``left right.T`` the sums
 import numpy as np
 from scipy import linalg
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, bilinear, linear, tangent
 from srcad.rules.row import DOUBLE, NoPartial, Result
 from srcad.rules.scipy.linalg_special import antidiagonal_sums
@@ -90,7 +89,7 @@ def along_diagonals(left, right):
 
 
 @adjoint(
-    linalg.solve_toeplitz, result=DOUBLE, lists=("c_or_cr",),
+    linalg.solve_toeplitz, real_only=True, result=DOUBLE, lists=("c_or_cr",),
     samples=lambda f, v, w, array: [
         f((w + np.array([5.0, 0, 0]), array(3)), array(3)),
         f((w + np.array([5.0, 0, 0]), array(3)), array(3, 2)),
@@ -100,8 +99,6 @@ def solve_toeplitz(y_bar, y, c_or_cr, b, check_finite=True):
     """The transposed matrix has `c` as its row; without `r` the matrix is symmetric."""
     if np.ndim(b) > 2:
         return STACK, STACK
-    if may_be_complex(y):
-        return REAL_ONLY, REAL_ONLY
     if isinstance(c_or_cr, tuple):
         c, r = c_or_cr
         b_bar = linalg.solve_toeplitz(
@@ -119,8 +116,6 @@ def solve_toeplitz_tangent(c_or_cr_dot, b_dot, y, c_or_cr, b, check_finite=True)
     """``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
     if np.ndim(b) > 2:
         return STACK
-    if may_be_complex(y):
-        return REAL_ONLY
     if c_or_cr_dot is None:
         return linalg.solve_toeplitz(c_or_cr, b_dot, check_finite=False)
     moved = linalg.matmul_toeplitz(c_or_cr_dot, y)
@@ -129,7 +124,7 @@ def solve_toeplitz_tangent(c_or_cr_dot, b_dot, y, c_or_cr, b, check_finite=True)
 
 
 @bilinear(
-    linalg.matmul_toeplitz, result=DOUBLE, lists=("c_or_cr",),
+    linalg.matmul_toeplitz, real_only=True, result=DOUBLE, lists=("c_or_cr",),
     samples=lambda f, v, w, array: [
         f((v, w), array(3)), f((w, v), array(4, 2)), f(v, array(4)), f(v, array(4, 2))],
 )  # fmt: skip
@@ -137,8 +132,6 @@ def matmul_toeplitz(y_bar, c_or_cr, x, check_finite=False, workers=None):
     """The transposed matrix has `c` as its row; without `r` the matrix is symmetric."""
     if np.ndim(x) > 2:
         return STACK, STACK
-    if may_be_complex(y_bar):
-        return REAL_ONLY, REAL_ONLY
     if isinstance(c_or_cr, tuple):
         c, r = c_or_cr
         turned = (np.concatenate((c[:1], r[1:])), c)
@@ -150,7 +143,7 @@ def matmul_toeplitz(y_bar, c_or_cr, x, check_finite=False, workers=None):
 
 # ------------------------------------------------------------------------ circulant
 @adjoint(
-    linalg.solve_circulant, order="gaps", result=DOUBLE,
+    linalg.solve_circulant, real_only=True, order="gaps", result=DOUBLE,
     samples=lambda f, v, array: [
         f(v + np.array([7.0, 0, 0, 0]), array(4)), f(v + np.array([7.0, 0, 0, 0]), array(4, 2)),
         f(v + np.array([7.0, 0, 0, 0]), array(4), tol=1e-9)],
@@ -163,8 +156,6 @@ def solve_circulant(y_bar, y, c, b, singular="raise", tol=None, caxis=-1, baxis=
         return CIRCULANT_LSTSQ, CIRCULANT_LSTSQ
     if np.ndim(c) != 1 or np.ndim(b) > 2:
         return STACK, STACK
-    if may_be_complex(y):
-        return REAL_ONLY, REAL_ONLY
     b_bar = linalg.solve_circulant(np.concatenate((c[:1], c[1:][::-1])), y_bar)
     n = np.size(c)
     return correlation(-b_bar, y, max(n, 1))[:n], b_bar
@@ -181,8 +172,6 @@ def solve_circulant_tangent(
         return CIRCULANT_LSTSQ
     if np.ndim(c) != 1 or np.ndim(b) > 2:
         return STACK
-    if may_be_complex(y):
-        return REAL_ONLY
     if c_dot is None:
         return linalg.solve_circulant(c, b_dot)
     moved = linalg.circulant(c_dot) @ y

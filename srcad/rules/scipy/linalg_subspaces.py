@@ -3,7 +3,6 @@
 import numpy as np
 from scipy import linalg
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.linalg import adjoined, of_turns
 from srcad.rules.row import NoPartial, Result
@@ -21,6 +20,7 @@ WIDE = NoPartial("its rule is for matrices that have no more columns than rows")
 
 @adjoint(
     linalg.orthogonal_procrustes,
+    real_only=True,
     result=Result(2),
     samples=lambda f, array: [f(array(4, 3), array(4, 3)), f(array(2, 2), array(2, 2))],
 )
@@ -28,8 +28,6 @@ def orthogonal_procrustes(y_bar, y, A, B, check_finite=True):
     """The results are the orthogonal factor `R` of ``A.T B``, and the trace of the other factor."""
     if np.ndim(A) > 2 or np.ndim(B) > 2:
         return STACK, STACK
-    if may_be_complex(y[0]):
-        return REAL_ONLY, REAL_ONLY
     R_bar, scale_bar = y_bar
     if R_bar is None:
         bar = scale_bar * y[0]
@@ -101,7 +99,9 @@ def solution(y_bar, y, k, p):
     return bar, -(bar @ adjoined(y) + adjoined(y) @ bar)
 
 
-@adjoint(linalg.orth, samples=lambda f, m, array: [f(m.T), f(array(3, 5)), f(m.T, 1e-9)])
+@adjoint(
+    linalg.orth, real_only=True, samples=lambda f, m, array: [f(m.T), f(array(3, 5)), f(m.T, 1e-9)]
+)
 def orth(y_bar, y, A, rcond=None):
     """The left singular vectors, at matrices with a rank that does not change nearby.
 
@@ -109,17 +109,15 @@ def orth(y_bar, y, A, rcond=None):
     """
     if np.ndim(A) > 2:
         return STACK
-    if may_be_complex(y):
-        return REAL_ONLY
     rank = np.shape(y)[1]
-    _, s, vt = linalg.svd(A, full_matrices=False)
+    _, s, vt = linalg.svd(A, full_matrices=False, check_finite=False)
     s, vt = s[:rank], vt[:rank]
     turn = y.T @ y_bar
     inner = of_turns(turn, None, y_bar, None, s, None)
     return (y @ inner + (y_bar - y @ turn) / s) @ vt
 
 
-@adjoint(linalg.null_space, samples=lambda f, m, array: [
+@adjoint(linalg.null_space, real_only=True, samples=lambda f, m, array: [
     f(m), f(array(2, 3)), f(m, rcond=1e-9), f(m, lapack_driver="gesvd")])  # fmt: skip
 def null_space(
     y_bar, y, A, rcond=None, *, overwrite_a=False, check_finite=True, lapack_driver="gesdd"
@@ -132,15 +130,13 @@ def null_space(
         return OVERWRITES
     if np.ndim(A) > 2:
         return STACK
-    if may_be_complex(y):
-        return REAL_ONLY
     turn = y.T @ y_bar
     bar = checked_basis(y_bar, turn - turn.T)
     return -np.linalg.pinv(A, rtol=rcond).T @ bar @ y.T
 
 
 @adjoint(
-    linalg.subspace_angles,
+    linalg.subspace_angles, real_only=True,
     samples=lambda f, array: [
         f(array(5, 2), array(5, 2)), f(array(5, 2), array(5, 3)), f(array(5, 3), array(5, 2)),
         f(array(4, 1), array(4, 1))],
@@ -156,8 +152,6 @@ def subspace_angles(y_bar, y, A, B):
     """
     if np.shape(A)[0] < np.shape(A)[1] or np.shape(B)[0] < np.shape(B)[1]:
         return WIDE, WIDE
-    if may_be_complex(A) or may_be_complex(B):
-        return REAL_ONLY, REAL_ONLY
     qa, ra = np.linalg.qr(A)
     qb, rb = np.linalg.qr(B)
     u, _, vt = np.linalg.svd(qa.T @ qb, full_matrices=False)

@@ -156,7 +156,7 @@ def cho_solve(y_bar, y, c_and_lower, b, overwrite_b=False, check_finite=True):
 
 
 @adjoint(
-    linalg.lu_solve, result=DOUBLE, lists=("lu_and_piv",),
+    linalg.lu_solve, real_only=True, result=DOUBLE, lists=("lu_and_piv",),
     samples=lambda f, w, array, square: [
         f((square(3), np.array([1, 2, 2])), w), f((square(3), np.array([0, 2, 2])), array(3, 2)),
         f((square(3), np.array([2, 1, 2])), w, 1),
@@ -169,8 +169,6 @@ def lu_solve(y_bar, y, lu_and_piv, b, trans=0, overwrite_b=False, check_finite=T
     lu, piv = lu_and_piv
     if np.ndim(lu) > 2:
         return STACK, STACK
-    if may_be_complex(y):
-        return REAL_ONLY, REAL_ONLY
     bar = linalg.lu_solve(lu_and_piv, y_bar, 0 if trans else 1, check_finite=False)
     order = order_of_rows(piv, np.size(piv))
     left, right = (-y[order], bar) if trans else (-bar[order], y)

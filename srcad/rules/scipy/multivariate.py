@@ -10,7 +10,6 @@ import numpy as np
 from scipy import special, stats
 
 from srcad.rules import registry
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.reduction import kept
 from srcad.rules.row import NoPartial
@@ -311,10 +310,8 @@ def _zscore_samples(f, v, m):
     return [f(v), f(m), f(m, 1), f(m, None), f(m, 0, 1), f(m, axis=-1, ddof=1)]
 
 
-@adjoint(stats.zscore, active=("a",), entries="lines", samples=_zscore_samples)
+@adjoint(stats.zscore, real_only=True, active=("a",), entries="lines", samples=_zscore_samples)
 def zscore(y_bar, y, a, axis=0, ddof=0):
-    if may_be_complex(a):
-        return REAL_ONLY
     count = np.size(a) if axis is None else np.shape(a)[axis]
     mean = np.mean(y_bar, axis=axis, keepdims=True)
     along = np.sum(y_bar * y, axis=axis, keepdims=True) / (count - ddof)
@@ -331,17 +328,13 @@ def _positive_samples(f, near):
     return [f(v), f(m), f(m, 1), f(m, axis=-1), f(m, None)]
 
 
-@adjoint(stats.gmean, active=("a",), samples=_positive_samples)
+@adjoint(stats.gmean, real_only=True, active=("a",), samples=_positive_samples)
 def gmean(y_bar, y, a, axis=0):
-    if may_be_complex(a):
-        return REAL_ONLY
     return kept(y_bar * y, a, axis, False) / (_count(a, axis) * a)
 
 
-@adjoint(stats.hmean, active=("a",), samples=_positive_samples)
+@adjoint(stats.hmean, real_only=True, active=("a",), samples=_positive_samples)
 def hmean(y_bar, y, a, axis=0):
-    if may_be_complex(a):
-        return REAL_ONLY
     return kept(y_bar * y * y, a, axis, False) / (_count(a, axis) * a * a)
 
 
@@ -350,10 +343,8 @@ def _power_samples(f, near):
     return [f(m[0], 2.5), f(m, -1.5, axis=1), f(m, 3.0)]
 
 
-@adjoint(stats.pmean, active=("a",), samples=_power_samples)
+@adjoint(stats.pmean, real_only=True, active=("a",), samples=_power_samples)
 def pmean(y_bar, y, a, p, *, axis=0):
-    if may_be_complex(a):
-        return REAL_ONLY
     return kept(y_bar * y ** (1 - p), a, axis, False) * a ** (p - 1) / _count(a, axis)
 
 
@@ -365,11 +356,9 @@ def _centred(a, axis):
     return a - np.mean(a, axis=axis, keepdims=True)
 
 
-@adjoint(stats.sem, active=("a",), samples=lambda f, v, m: [
+@adjoint(stats.sem, real_only=True, active=("a",), samples=lambda f, v, m: [
     *_moment_samples(f, v, m), f(v, ddof=0), f(m, 1, 2), f(m, axis=None, ddof=2)])  # fmt: skip
 def sem(y_bar, y, a, axis=0, ddof=1):
-    if may_be_complex(a):
-        return REAL_ONLY
     count = _count(a, axis)
     return kept(y_bar / y, a, axis, False) * _centred(a, axis) / ((count - ddof) * count)
 
@@ -389,10 +378,8 @@ def _bias_samples(f, v, m):
     return [f(v), f(m, 1), f(m, axis=-1), f(m, None), f(m, 1, False)]
 
 
-@adjoint(stats.skew, active=("a",), samples=_bias_samples)
+@adjoint(stats.skew, real_only=True, active=("a",), samples=_bias_samples)
 def skew(y_bar, y, a, axis=0, bias=True):
-    if may_be_complex(a):
-        return REAL_ONLY
     n = _count(a, axis)
     factor = 1.0 if bias or n <= 2 else math.sqrt(n * (n - 1)) / (n - 2)
     return _standardised(y_bar, a, axis, 3, factor)
@@ -402,10 +389,8 @@ def _kurtosis_samples(f, v, m):
     return [f(v), f(m, 1), f(m, axis=-1), f(m, None), f(m, 1, False), f(m, 1, True, False)]
 
 
-@adjoint(stats.kurtosis, active=("a",), samples=_kurtosis_samples)
+@adjoint(stats.kurtosis, real_only=True, active=("a",), samples=_kurtosis_samples)
 def kurtosis(y_bar, y, a, axis=0, fisher=True, bias=True):
-    if may_be_complex(a):
-        return REAL_ONLY
     n = _count(a, axis)
     factor = 1.0 if bias or n <= 3 else (n * n - 1) / ((n - 2) * (n - 3))
     return _standardised(y_bar, a, axis, 4, factor)

@@ -10,7 +10,6 @@ import numpy as np
 from scipy import special
 from scipy.spatial import distance
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, linear, nondifferentiable
 from srcad.rules.registry import static
 from srcad.rules.row import NoPartial
@@ -50,7 +49,7 @@ def named(metric):
 
 # ------------------------------------------------------------------------ two matrices of points
 @adjoint(
-    distance.cdist, active=("XA", "XB", "p", "w", "V", "VI"),
+    distance.cdist, real_only=True, active=("XA", "XB", "p", "w", "V", "VI"),
     samples=lambda f, near, array, spd: [
         *[f(array(3, 4), array(2, 4), name) for name in (
             "euclidean", "sqeuclidean", "cosine", "cityblock", "chebyshev", "canberra",
@@ -246,7 +245,7 @@ def divergence(share, a, b, axis):
 
 # ------------------------------------------------------------------------ pairs of points
 @adjoint(
-    distance.pdist, active=("X", "p", "w", "V", "VI"),
+    distance.pdist, real_only=True, active=("X", "p", "w", "V", "VI"),
     samples=lambda f, near, array, spd: [
         f(array(4, 3)), f(array(4, 3), "cityblock"),
         f(near(0.2, 2.0, 4, 3), "jensenshannon"), f(array(4, 3), metric="chebyshev"),
@@ -284,37 +283,31 @@ def squareform(y_bar, X, force="no", checks=True):
 
 # ------------------------------------------------------------------------ two vectors
 @adjoint(
-    distance.euclidean, active=("u", "v", "w"),
+    distance.euclidean, real_only=True, active=("u", "v", "w"),
     samples=lambda f, v, m, near: [
         f(v, v[::-1]), f(v, v[::-1], near(0.5, 2.0, 4)), *[f(m, v)] * (not IS_BEFORE_1_18)],
     kinks=lambda f: [(f([1, 2], np.array([1.0, 2.0])), [0, 0])],
 )  # fmt: skip
 def euclidean(y_bar, y, u, v, w=None):
     """``(u - v) / y``."""
-    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     g, size = per_row(y_bar, u, v), per_row(y, u, v)
     return by_squares(g, (u - v) / (size + (size == 0)), u, v, w)
 
 
 @adjoint(
-    distance.sqeuclidean, active=("u", "v", "w"),
+    distance.sqeuclidean, real_only=True, active=("u", "v", "w"),
     samples=lambda f, v, m, near: [
         f(v, v[::-1]), f(v, v[::-1], near(0.5, 2.0, 4)), *[f(m, v)] * (not IS_BEFORE_1_18)],
 )  # fmt: skip
 def sqeuclidean(y_bar, y, u, v, w=None):
-    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     return by_squares(per_row(y_bar, u, v), 2 * (u - v), u, v, w)
 
 
 @adjoint(
-    distance.seuclidean,
+    distance.seuclidean, real_only=True,
     samples=lambda f, v, near: [f(v, v[::-1], near(0.5, 2.0, 4))],
 )  # fmt: skip
 def seuclidean(y_bar, y, u, v, V):
-    if may_be_complex(u) or may_be_complex(v) or may_be_complex(V):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     u_bar, v_bar, w_bar = by_squares(y_bar, (u - v) / (y + (y == 0)), u, v, 1 / V)
     return u_bar, v_bar, -w_bar / (V * V)
 
@@ -332,7 +325,7 @@ def by_squares(g, slope, u, v, w):
 
 
 @adjoint(
-    distance.minkowski, active=("u", "v", "p", "w"),
+    distance.minkowski, real_only=True, active=("u", "v", "p", "w"),
     samples=lambda f, v, m, near: [
         f(v, v[::-1], 3), f(v, v[::-1], 2.5), f(v, v[::-1]),
         f(v, v[::-1], 1.5, near(0.5, 2.0, 4)),
@@ -350,20 +343,18 @@ def minkowski(y_bar, y, u, v, p=2, w=None):
 
 
 @adjoint(
-    distance.cityblock, active=("u", "v", "w"),
+    distance.cityblock, real_only=True, active=("u", "v", "w"),
     samples=lambda f, v, near: [f(v, v[::-1]), f(v, v[::-1], near(0.5, 2.0, 4))],
     kinks=lambda f: [(f([1, 3], np.array([1.0, 2.0])), [0, 1])],
 )  # fmt: skip
 def cityblock(y_bar, y, u, v, w=None):
-    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     bar = y_bar * slopes(u - v, y, "cityblock", w)
     w_bar = None if w is None else unbroadcast(y_bar * np.abs(u - v), w)
     return unbroadcast(bar, u), unbroadcast(-bar, v), w_bar
 
 
 @adjoint(
-    distance.chebyshev, active=("u", "v", "w"),
+    distance.chebyshev, real_only=True, active=("u", "v", "w"),
     samples=lambda f, v, near: [
         f(v, 0.7 * v[::-1]), f(v, 0.7 * v[::-1], near(0.5, 2.0, 4))],
     kinks=lambda f: [
@@ -377,14 +368,12 @@ def chebyshev(y_bar, y, u, v, w=None):
 
 
 @adjoint(
-    distance.canberra, active=("u", "v", "w"),
+    distance.canberra, real_only=True, active=("u", "v", "w"),
     samples=lambda f, v, near: [f(v, v[::-1]), f(v, v[::-1], near(0.5, 2.0, 4))],
     kinks=lambda f: [(f([0, 1], np.zeros(2)), [0, 0])],
 )  # fmt: skip
 def canberra(y_bar, y, u, v, w=None):
     """At two zeros: 0."""
-    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     u_bar = unbroadcast(y_bar * ratios(u, v, y, "canberra", w), u)
     v_bar = unbroadcast(y_bar * ratios(v, u, y, "canberra", w), v)
     if w is None:
@@ -393,12 +382,10 @@ def canberra(y_bar, y, u, v, w=None):
 
 
 @adjoint(
-    distance.braycurtis, active=("u", "v", "w"),
+    distance.braycurtis, real_only=True, active=("u", "v", "w"),
     samples=lambda f, v, near: [f(v, 0.7 * v), f(v, 0.7 * v, near(0.5, 2.0, 4))],
 )  # fmt: skip
 def braycurtis(y_bar, y, u, v, w=None):
-    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     u_bar = unbroadcast(y_bar * ratios(u, v, y, "braycurtis", w), u)
     v_bar = unbroadcast(y_bar * ratios(v, u, y, "braycurtis", w), v)
     if w is None:
@@ -407,7 +394,7 @@ def braycurtis(y_bar, y, u, v, w=None):
 
 
 @adjoint(
-    distance.mahalanobis,
+    distance.mahalanobis, real_only=True,
     samples=lambda f, w, spd, square: [f(w, w[::-1], spd(3, 3)), f(w, -w, square(3))],
     kinks=lambda f: [(f([1, 2], np.array([1.0, 2.0]), np.eye(2)), [0, 0])],
 )  # fmt: skip
@@ -416,8 +403,6 @@ def mahalanobis(y_bar, y, u, v, VI):
 
     With ``d = u - v``.
     """
-    if may_be_complex(u) or may_be_complex(v) or may_be_complex(VI):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     d = u - v
     slope = d / (2 * (y + (y == 0)))
     bar = y_bar * (VI @ slope + slope @ VI)
@@ -425,25 +410,21 @@ def mahalanobis(y_bar, y, u, v, VI):
 
 
 @adjoint(
-    distance.cosine, active=("u", "v", "w"),
+    distance.cosine, real_only=True, active=("u", "v", "w"),
     samples=lambda f, v, near: [f(v, 0.7 + v[::-1]), f(v, 0.7 + v[::-1], near(0.5, 2.0, 4))],
 )  # fmt: skip
 def cosine(y_bar, y, u, v, w=None):
-    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     return by_angle(y_bar, y, u, v, w)
 
 
 @adjoint(
-    distance.correlation, active=("u", "v", "w"),
+    distance.correlation, real_only=True, active=("u", "v", "w"),
     samples=lambda f, v, near: [
         f(v, v[::-1] ** 2), f(v, v[::-1] ** 2, near(0.5, 2.0, 4)),
         f(v, v[::-1] ** 2, centered=False)],
 )  # fmt: skip
 def correlation(y_bar, y, u, v, w=None, centered=True):
     """As `cosine` of the distances from the means, which it does not change to move a little."""
-    if may_be_complex(u) or may_be_complex(v) or may_be_complex(w):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     if not centered:
         return by_angle(y_bar, y, u, v, w)
     if w is None:
@@ -465,7 +446,7 @@ def by_angle(y_bar, y, u, v, w):
 
 
 @adjoint(
-    distance.jensenshannon, active=("p", "q", "base"),
+    distance.jensenshannon, real_only=True, active=("p", "q", "base"),
     samples=lambda f, near: [
         f(near(0.2, 2, 4), near(0.2, 2, 4)), f(near(0.2, 2, 3, 4), near(0.2, 2, 3, 4), 2.0),
         f(near(0.2, 2, 3, 4), near(0.2, 2, 3, 4), axis=-1, keepdims=True),

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy import special
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
+from srcad.rules.conjugates import may_be_complex
 from srcad.rules.declare import derivative, nondifferentiable
 from srcad.rules.row import NoPartial
 from srcad.rules.scipy import (  # noqa: F401 - each registers its rules
@@ -98,13 +98,11 @@ def zeta_by_exponent_rule(x, q):
 
 
 @derivative(
-    special.zeta, active=("x", "q"),
+    special.zeta, real_only=True, active=("x", "q"),
     samples=lambda f, near: [f(3, near(0.4, 3.0, 4)), f(near(1.5, 4.0, 4)), f(2.5, 1.5)],
 )  # fmt: skip
 def zeta(x, q=None):
     """By the second argument of Hurwitz's function: DLMF 25.11.17; by the first a series, once."""
-    if may_be_complex(x):
-        return REAL_ONLY, REAL_ONLY
     if q is None:
         return zeta_by_exponent(x, 1.0), None
     return zeta_by_exponent(x, q), -x * special.zeta(x + 1, q)

@@ -12,7 +12,7 @@ from scipy import special
 
 from srcad.rules.conjugates import may_be_complex
 from srcad.rules.declare import adjoint, derivative
-from srcad.rules.row import NoPartial
+from srcad.rules.row import COMPLEX, NoPartial
 from srcad.rules.scipy.special_errors import sum_of
 from srcad.rules.scipy.special_series import polynomial
 
@@ -47,13 +47,13 @@ def yv(v, z):
     return _ORDER, 0.5 * (special.yv(v - 1, z) - special.yv(v + 1, z))
 
 
-@derivative(special.hankel1, samples=of_orders)
+@derivative(special.hankel1, result=COMPLEX, samples=of_orders)
 def hankel1(v, z):
     """DLMF 10.6.1."""
     return _ORDER, 0.5 * (special.hankel1(v - 1, z) - special.hankel1(v + 1, z))
 
 
-@derivative(special.hankel2, samples=of_orders)
+@derivative(special.hankel2, result=COMPLEX, samples=of_orders)
 def hankel2(v, z):
     """DLMF 10.6.1."""
     return _ORDER, 0.5 * (special.hankel2(v - 1, z) - special.hankel2(v + 1, z))
@@ -112,14 +112,18 @@ def kvp(v, z, n=1):
 
 
 @derivative(
-    special.h1vp, samples=lambda f, near: [f(2, near(0.4, 4.0, 4)), f(1, near(0.4, 4.0, 1), 2)]
+    special.h1vp,
+    result=COMPLEX,
+    samples=lambda f, near: [f(2, near(0.4, 4.0, 4)), f(1, near(0.4, 4.0, 1), 2)],
 )
 def h1vp(v, z, n=1):
     return _ORDER, special.h1vp(v, z, n + 1)
 
 
 @derivative(
-    special.h2vp, samples=lambda f, near: [f(2, near(0.4, 4.0, 4)), f(1, near(0.4, 4.0, 1), 2)]
+    special.h2vp,
+    result=COMPLEX,
+    samples=lambda f, near: [f(2, near(0.4, 4.0, 4)), f(1, near(0.4, 4.0, 1), 2)],
 )
 def h2vp(v, z, n=1):
     return _ORDER, special.h2vp(v, z, n + 1)
@@ -142,13 +146,13 @@ def yve(v, z):
     return _ORDER, 0.5 * (special.yve(v - 1, z) - special.yve(v + 1, z))
 
 
-@derivative(special.hankel1e, samples=of_orders)
+@derivative(special.hankel1e, result=COMPLEX, samples=of_orders)
 def hankel1e(v, z, *, y):
     """DLMF 10.6.1, of the function scaled by ``exp(-i z)``."""
     return _ORDER, 0.5 * (special.hankel1e(v - 1, z) - special.hankel1e(v + 1, z)) - 1j * y
 
 
-@derivative(special.hankel2e, samples=of_orders)
+@derivative(special.hankel2e, result=COMPLEX, samples=of_orders)
 def hankel2e(v, z, *, y):
     """DLMF 10.6.1, of the function scaled by ``exp(i z)``."""
     return _ORDER, 0.5 * (special.hankel2e(v - 1, z) - special.hankel2e(v + 1, z)) + 1j * y

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 from srcad.rules.declare import derivative
+from srcad.rules.row import COMPLEX
 from srcad.rules.scipy.special_series import polynomial
 
 _DEGREE = math.pi / 180
@@ -124,6 +125,7 @@ def inv_boxcox1p(x, lmbda, *, y):
 
 @derivative(
     special.lambertw,
+    result=COMPLEX,
     samples=lambda f, near: [
         f(near(0.4, 3.0, 4)),
         f(near(-0.3, -0.1, 4), -1),

@@ -9,7 +9,6 @@ import math
 import numpy as np
 from scipy import special
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, derivative
 from srcad.rules.row import NoPartial
 from srcad.runtime import unbroadcast
@@ -63,11 +62,9 @@ def elliprd_slope_rule(place, x, y_, z):
     return _THIRD, _THIRD, _THIRD
 
 
-@derivative(special.elliprd, samples=of_positive(3))
+@derivative(special.elliprd, real_only=True, samples=of_positive(3))
 def elliprd(x, y_, z):
     """By a complex step, once."""
-    if may_be_complex(x) or may_be_complex(y_) or may_be_complex(z):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY
     return elliprd_slope(0, x, y_, z), elliprd_slope(1, x, y_, z), elliprd_slope(2, x, y_, z)
 
 
@@ -93,11 +90,9 @@ def elliprj_slope_rule(place, x, y_, z, p):
     return _THIRD, _THIRD, _THIRD, _THIRD
 
 
-@derivative(special.elliprj, samples=of_positive(4))
+@derivative(special.elliprj, real_only=True, samples=of_positive(4))
 def elliprj(x, y_, z, p):
     """By a complex step, once."""
-    if any(may_be_complex(operand) for operand in (x, y_, z, p)):
-        return REAL_ONLY, REAL_ONLY, REAL_ONLY, REAL_ONLY
     return (
         elliprj_slope(0, x, y_, z, p),
         elliprj_slope(1, x, y_, z, p),

@@ -10,9 +10,9 @@ import math
 import numpy as np
 from scipy import special
 
-from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
+from srcad.rules.conjugates import conj, may_be_complex
 from srcad.rules.declare import adjoint, derivative
-from srcad.rules.row import NoPartial
+from srcad.rules.row import COMPLEX, NoPartial
 from srcad.rules.scipy.special_series import polynomial
 
 _DEGREE = NoPartial("the degree of an integral is a whole number")
@@ -111,7 +111,11 @@ def faddeeva_slope(z, w):
     return np.where(far, -_AT_ZERO * t * polynomial(t, _DAWSON), _AT_ZERO - 2 * z * w)
 
 
-@derivative(special.wofz, samples=lambda f, m, v: [f(m), f(m + 1j), f(v[:1] - 0.5j), f(m + 9j)])
+@derivative(
+    special.wofz,
+    result=COMPLEX,
+    samples=lambda f, m, v: [f(m), f(m + 1j), f(v[:1] - 0.5j), f(m + 9j)],
+)
 def wofz(z, *, y):
     """``2 i / sqrt(pi) - 2 z y`` (DLMF 7.10.2); for large `z` its series in 1 / z."""
     return faddeeva_slope(z, y)
@@ -160,11 +164,11 @@ def mills_rule(x, *, y):
     return -y * np.where(x < 1.0, distance, x + y)
 
 
-@derivative(special.log_ndtr, samples=(-3, 3), kinks={0: _ROOT_TWO_BY_PI, -1e30: 1e30})
+@derivative(
+    special.log_ndtr, real_only=True, samples=(-3, 3), kinks={0: _ROOT_TWO_BY_PI, -1e30: 1e30}
+)
 def log_ndtr(x):
     """The density divided by ``ndtr(x)``, without their underflow (DLMF 7.2.3)."""
-    if may_be_complex(x):
-        return REAL_ONLY
     return mills(x)
 
 

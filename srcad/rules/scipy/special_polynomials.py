@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from srcad.rules.declare import derivative
-from srcad.rules.row import NoPartial
+from srcad.rules.row import COMPLEX, NoPartial
 
 _DEGREE = NoPartial("the degree of a polynomial is a whole number")
 _PARAMETER = NoPartial("the derivative by this parameter has no closed form")
@@ -128,6 +128,7 @@ if hasattr(special, "sph_harm_y"):  # SciPy 1.15
 
     @derivative(
         special.sph_harm_y,
+        result=COMPLEX,
         samples=lambda f, near: [
             f(2, 1, near(0.4, 2.5, 4), near(0.4, 2.5, 4)), f(1, -1, near(0.4, 2.5, 4), 0.5)],
     )  # fmt: skip

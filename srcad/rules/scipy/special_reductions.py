@@ -69,7 +69,7 @@ def largest(dtype):
 
 
 @adjoint(
-    special.softmax, entries="lines",
+    special.softmax, real_only=True, entries="lines",
     samples=lambda f, v, m, t: [
         f(v), f(t), f(t, 0), f(t, -1), f(t, axis=(0, 2)), f(m, axis=(1,)), f(v[:1])],
     kinks=lambda f: [(f([-np.inf, 0]), [0, 0])],
@@ -80,21 +80,17 @@ def softmax(y_bar, y, x, axis=None):
     It is that of an entry above 0.5, of which there is one at most: where ``y`` is nearly 1 the
     difference would cancel.
     """
-    if may_be_complex(x):
-        return REAL_ONLY
     difference = y_bar - np.sum(np.where(y > 0.5, y_bar, 0.0), axis=axis, keepdims=True)
     return y * (difference - np.sum(difference * y, axis=axis, keepdims=True))
 
 
 @adjoint(
-    special.log_softmax, entries="lines",
+    special.log_softmax, real_only=True, entries="lines",
     samples=lambda f, v, m, t: [
         f(v), f(t), f(t, 0), f(t, -1), f(t, axis=(0, 2)), f(m, axis=(1,)), f(v[:1])],
 )  # fmt: skip
 def log_softmax(y_bar, y, x, axis=None):
     """``y_bar - exp(y) sum(y_bar)``; of a share above 0.5, ``1 - exp(y)`` is that of the others."""
-    if may_be_complex(x):
-        return REAL_ONLY
     share = np.exp(y)
     dominates = share > 0.5
     others = np.sum(np.where(dominates, 0.0, share), axis=axis, keepdims=True)

@@ -10,7 +10,6 @@ import math
 import numpy as np
 from scipy import special, stats
 
-from srcad.rules.conjugates import REAL_ONLY, may_be_complex
 from srcad.rules.declare import adjoint, derivative, nondifferentiable
 from srcad.rules.reduction import kept
 from srcad.rules.row import NoPartial, Result
@@ -46,11 +45,9 @@ def _moment_samples(f, v, m):
     return [f(v, 2), f(v), f(m, 3, 1), f(m, 4, axis=-1), f(m, 2, None), f(m, 3, center=0.3)]
 
 
-@adjoint(stats.moment, active=("a",), samples=_moment_samples)
+@adjoint(stats.moment, real_only=True, active=("a",), samples=_moment_samples)
 def moment(y_bar, y, a, order=1, axis=0, *, center=None):
     """Of a given `center` nothing follows; the moment of order 1 about the mean is 0."""
-    if may_be_complex(a):
-        return REAL_ONLY
     if np.ndim(order) > 0:
         return _ORDERS
     if order == 0:
@@ -63,12 +60,10 @@ def moment(y_bar, y, a, order=1, axis=0, *, center=None):
 
 
 @derivative(
-    stats.boxcox, active=("x", "lmbda"),
+    stats.boxcox, real_only=True, active=("x", "lmbda"),
     samples=lambda f, near: [f(near(0.4, 3.0, 4), 0.4), f(near(0.4, 3.0, 4), -0.7)],
 )  # fmt: skip
 def boxcox(x, lmbda=None):
-    if may_be_complex(x):
-        return REAL_ONLY, REAL_ONLY
     if lmbda is None:
         return _FITTED, _FITTED
     return boxcox_rule(x, lmbda)
@@ -124,10 +119,8 @@ def _trim_samples(f, v, m, array):
     return [f(v, 0.25), f(m, 0.3, 1), f(m, 0.1, axis=-1), f(m, 0.2, None), f(array(7), 0.2)]
 
 
-@adjoint(stats.trim_mean, active=("a",), samples=_trim_samples)
+@adjoint(stats.trim_mean, real_only=True, active=("a",), samples=_trim_samples)
 def trim_mean(y_bar, y, a, proportiontocut, axis=0):
-    if may_be_complex(a):
-        return REAL_ONLY
     if np.ndim(a) == 0:
         return _AXES
     return kept(y_bar, a, axis, False) * trim_weights(a, proportiontocut, axis)
@@ -138,10 +131,8 @@ def _range_samples(f, v, m, array):
             f(array(7), scale="normal")]  # fmt: skip
 
 
-@adjoint(stats.iqr, active=("x",), samples=_range_samples)
+@adjoint(stats.iqr, real_only=True, active=("x",), samples=_range_samples)
 def iqr(y_bar, y, x, axis=None, rng=(25, 75), scale=1.0, *, interpolation="linear"):
-    if may_be_complex(x):
-        return REAL_ONLY
     if interpolation != "linear" or isinstance(axis, tuple):
         return _LINEAR
     if np.ndim(x) == 0:
@@ -154,11 +145,14 @@ def _distance_samples(f, v, w, array):
     return [f(v, w), f(array(5), array(3)), f(v, w, weights), f(v, w, None, weights[:3])]
 
 
-@adjoint(stats.wasserstein_distance, active=("u_values", "v_values"), samples=_distance_samples)
+@adjoint(
+    stats.wasserstein_distance,
+    real_only=True,
+    active=("u_values", "v_values"),
+    samples=_distance_samples,
+)
 def wasserstein_distance(y_bar, y, u_values, v_values, u_weights=None, v_weights=None):
     """The integral of the distance of both distribution functions: linear between ties."""
-    if may_be_complex(u_values) or may_be_complex(v_values):
-        return REAL_ONLY, REAL_ONLY
     found = y_bar * distance_weights(u_values, v_values, u_weights, v_weights)
     first = np.size(u_values)
     return found[:first], found[first:]
@@ -190,11 +184,14 @@ def _pair_samples(f, v, w, m, array):
     ]
 
 
-@adjoint(stats.pearsonr, result=Result(2, fields=("statistic", "pvalue")), samples=_pair_samples)
+@adjoint(
+    stats.pearsonr,
+    real_only=True,
+    result=Result(2, fields=("statistic", "pvalue")),
+    samples=_pair_samples,
+)
 def pearsonr(result_bar, result, x, y, *, alternative="two-sided", axis=0):
     """The correlation is the product of two directions; the p-value is a function of it."""
-    if may_be_complex(x) or may_be_complex(y):
-        return REAL_ONLY, REAL_ONLY
     if np.ndim(x) != np.ndim(y):
         return _AXES, _AXES
     x_line, y_line = _centred(x, axis), _centred(y, axis)
@@ -222,13 +219,12 @@ def _regression_samples(f, array):
 
 @adjoint(
     stats.linregress,
+    real_only=True,
     result=Result(5, fields=("slope", "intercept", "rvalue", "pvalue", "stderr")),
     samples=_regression_samples,
 )
 def linregress(result_bar, result, x, y, alternative="two-sided"):
     """Slope, intercept, correlation, p-value and standard error of the slope, of two vectors."""
-    if may_be_complex(x) or may_be_complex(y):
-        return REAL_ONLY, REAL_ONLY
     if np.ndim(x) != 1 or np.ndim(y) != 1:
         return _AXES, _AXES
     slope, r, error = result[0], result[2], result[4]
