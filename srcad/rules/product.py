@@ -16,7 +16,9 @@ from srcad.rules.row import NoPartial, Sign
 from srcad.rules.shape import ones, span
 from srcad.runtime import unbroadcast
 
-MATRICES = NoPartial("it multiplies vectors and matrices; write np.dot of arrays of more axes")
+MATRICES = NoPartial(
+    "it multiplies vectors and matrices; write np.dot of numbers and of arrays of more axes"
+)
 
 
 @static
@@ -157,8 +159,8 @@ def multi_dot(y_bar, y, arrays):
     The first array may be a row and the last one a column: a vector.
     """
     count = len(arrays)
-    if max([np.ndim(a) for a in arrays]) > 2:
-        return MATRICES
+    if np.ndim(arrays[0]) not in (1, 2) or np.ndim(arrays[-1]) not in (1, 2):
+        return MATRICES  # NumPy takes others if there are two of them
     turned = []
     for k in range(count):
         a = conj(arrays[k])
