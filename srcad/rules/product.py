@@ -17,7 +17,7 @@ from srcad.rules.shape import ones, span
 from srcad.runtime import unbroadcast
 
 MATRICES = NoPartial(
-    "it multiplies vectors and matrices; write np.dot of numbers and of arrays of more axes"
+    "its rule is for vectors and matrices; for two numbers or stacks write np.dot(a, b)"
 )
 
 

@@ -235,7 +235,7 @@ def _items_in_kind(
 
 
 def _is_open(type_: Type) -> bool:
-    """Return True for the type of numbers whose form or dtype the call decides."""
+    """Return True for a number whose form or dtype is unknown at compile time."""
     if not isinstance(type_, Numeric):
         return type_ == OPAQUE
     return type_.dtype is None or type_.form in ("any", "number")
@@ -248,9 +248,9 @@ def _has_open(type_: Type) -> bool:
 
 
 def _has_other_kind(given: Type, type_: Type, *, is_known: bool) -> bool:
-    """Return True if a tangent, or a part of it, may have another form or dtype than is due.
+    """Return True if a tangent, or a part of it, must be converted to the kind of the result.
 
-    What is due is known of an open type if the result `is_known`.
+    A number of unknown form or dtype is converted like the result, if that value `is_known`.
     """
     if isinstance(given, TupleOf) and isinstance(type_, TupleOf):
         pairs = zip(given.items, type_.items, strict=True)

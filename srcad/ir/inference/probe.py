@@ -120,7 +120,7 @@ def _complex_if_always(target: Any, found: Type) -> Type:
 
 
 def _complex(rule: Any, shape: Any) -> Numeric:
-    """Return a complex type; functions of entries return a number for numbers."""
+    """Return a complex type: an array, or a number too if the function is elementwise."""
     return Numeric(_ANY_COMPLEX, shape, "any" if rule.kind == "derivative" else "array")
 
 

@@ -42,14 +42,14 @@ def moment(density, factor):
 
 
 def _limit(z, partial):
-    """Return 0 at an infinite point: there, a distribution function is 0 or 1 for all shapes."""
+    """Return a partial by a shape; 0 at infinity, where the distribution function is constant."""
     if partial is None or isinstance(partial, NoPartial):
         return partial
     return np.where(np.isinf(z), 0.0, partial)
 
 
 def _not_at_infinity(x, density):
-    """Return 0 in the place of what SciPy evaluates to nan."""
+    """Return the density, with 0 at infinite points in place of SciPy's nan."""
     return np.where(np.isinf(x), 0.0, density)
 
 
