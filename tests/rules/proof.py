@@ -819,7 +819,8 @@ def _judge(got: Any, at: Callable[[float], Any], size: float) -> Outcome:
     """Compare a derivative with differences, if these are precise enough to tell a defect.
 
     A kink or a pole may be nearer than the first steps: the tableau is made again with smaller
-    ones, and one that agrees and is precise decides.
+    ones, and one that agrees and is precise decides.  Differences decide nothing where the values
+    on one side are far from that at 0, as where the sign of an eigenvector is one of rounding.
     """
     if not np.all(np.isfinite(got)):
         return Outcome("wrong", f"{got!r} is not finite")
@@ -840,6 +841,10 @@ def _judge(got: Any, at: Callable[[float], Any], size: float) -> Outcome:
         if first is None or first.verdict == "undecided":
             first = outcome
     assert first is not None
+    here = at(0.0)
+    jumps = [np.max(np.abs(np.subtract(at(step), here)), initial=0.0) for step in (1e-9, -1e-9)]
+    if max(jumps) > 1e-3 * max(size, float(np.max(np.abs(here), initial=0.0))):
+        return Outcome("undecided", "the plain call, or its gradient, jumps here")
     return first
 
 
