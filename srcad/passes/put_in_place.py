@@ -6,8 +6,9 @@ slower.  Large helpers stay, and so do those that are called from several places
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Routine, Value, walk
 from srcad.ir.inference.builder import result_type
@@ -49,12 +50,12 @@ def with_small_helpers_in_place(
     order = _callees_first(function)
     if not order:
         return function
+    choose = functools.partial(_chosen, order, function, functools.cache(_size), small, called_once)
     for routine in order:
         assert routine.function is not None
-        chosen = _chosen(order, function, small, called_once).union(also)
-        routine.function = _placed(routine.function, chosen, active)
+        routine.function = _placed(routine.function, choose().union(also), active)
         routine.derived.clear()
-    return _placed(function, _chosen(order, function, small, called_once).union(also), active)
+    return _placed(function, choose().union(also), active)
 
 
 def _callees_first(function: Function) -> list[Routine]:
@@ -83,8 +84,17 @@ def _called(block: Block) -> dict[Routine, None]:
     return {op.target: None for op in calls if isinstance(op.target, Routine)}
 
 
-def _chosen(order: list[Routine], function: Function, small: int, called_once: int) -> set[Routine]:
-    """Return the routines that are put in place."""
+def _chosen(
+    order: list[Routine],
+    function: Function,
+    size: Callable[[Function], tuple[int, bool]],
+    small: int,
+    called_once: int,
+) -> set[Routine]:
+    """Return the routines that are put in place.
+
+    Those with at most `small` operations, all in one block, or at most `called_once` and one call.
+    """
     reached = [function.block]
     seen: set[Routine] = set()
     for block in reached:
@@ -98,21 +108,19 @@ def _chosen(order: list[Routine], function: Function, small: int, called_once: i
         for op in walk(block)
         if isinstance(op, Call) and op.target in seen
     )
-    return {routine for routine in order if _is_inlined(routine, places, small, called_once)}
+    found = set()
+    for routine in order:
+        assert routine.function is not None
+        count, is_straight = size(routine.function)
+        if (is_straight and count <= small) or (count <= called_once and places[routine] == 1):
+            found.add(routine)
+    return found
 
 
-def _is_inlined(
-    routine: Routine, places: Mapping[Routine, int], small: int, called_once: int
-) -> bool:
-    """Return True if a routine is to be inlined.
-
-    It has at most `small` operations, all in one block, or at most `called_once` and one call.
-    """
-    assert routine.function is not None
-    block = simplify(dce(routine.function)).block
-    size = sum(1 for _ in walk(block))
-    is_straight = all(isinstance(op, Call) for op in block.ops)
-    return (is_straight and size <= small) or (size <= called_once and places[routine] == 1)
+def _size(function: Function) -> tuple[int, bool]:
+    """Return the number of operations of a function, and whether they are in one block."""
+    block = simplify(dce(function)).block
+    return sum(1 for _ in walk(block)), all(isinstance(op, Call) for op in block.ops)
 
 
 def _placed(function: Function, chosen: set[Routine], active: set[Value]) -> Function:
