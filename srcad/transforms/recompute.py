@@ -59,12 +59,14 @@ class Plan:
     """How the values that a reverse block needs of its primal block come into its scope.
 
     `local` are the values defined in the primal block, with the call that makes them if one does;
-    `free` are those among them that the reverse block has anyway (the items of a loop).
+    `free` are those among them that the reverse block has anyway (the items of a loop); `given` are
+    the parameters of a function, which its caller keeps alive as a rule.
     """
 
     local: dict[Value, Call | None]
     free: frozenset[Value]
     around: BlockContext = field(default_factory=BlockContext)
+    given: frozenset[Value] = frozenset()
     saved: dict[Value, None] = field(default_factory=dict)
     again: dict[Value, Call] = field(default_factory=dict)
 
@@ -76,6 +78,10 @@ class Plan:
             return
         plans = {value: self._leaves(value) for value in wanted}
         self.saved.update((value, None) for value in wanted if plans[value] is None)
+        for value in wanted:
+            call = self.local.get(value)
+            if call is not None and is_light(call):
+                self.saved.update(dict.fromkeys(plans[value] or ()))
         shared = Counter(leaf for leaves in plans.values() for leaf in leaves or ())
         while True:
             self._recompute_available(plans)
@@ -110,6 +116,8 @@ class Plan:
         if call is not None and is_light(call):
             inner = [v for v in call.operands if v in self.local and v not in self.free]
             costs = [self._gather(v, found, 0) for v in inner]
+            if self.given and all(v in self.given or _is_number(v) for v in inner):
+                return frozenset(inner)
             return None if None in costs or found else frozenset()
         cost = self._gather(value, found, 0)
         return None if cost is None or cost > _BUDGET else frozenset(found)

@@ -8,18 +8,21 @@ of active parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 
 from srcad.analysis.activity import activity, asked_of_helper, pattern_of_call
 from srcad.analysis.activity_trees import Activity, fully_active
 from srcad.analysis.binding import possibly_undefined
-from srcad.ir.core import Atom, Block, Call, Function, Op, Routine, Value, values_in, walk
+from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Routine, Value, values_in, walk
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.substitute import substituted_block
+from srcad.ir.traits import is_part, law_of
 from srcad.passes.dce import dce
 from srcad.passes.forward_stores import with_fewer_stores
 from srcad.passes.hoist import hoisted
+from srcad.rules.registry import row_of
 from srcad.startup.records import dataclass, field, replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.denominators import decay_of
@@ -31,7 +34,7 @@ from srcad.transforms.missing import asks_for_nan, towards_selection
 from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.residuals import close
 from srcad.transforms.selection_masks import has_selection_mask
-from srcad.transforms.split import PullbackParts, split_pullback
+from srcad.transforms.split import PullbackParts, split_pullback, with_cheap_reads_again
 from srcad.transforms.sweep import Path, Sweep, bar_hint, cotangent_type, homes_of, type_at
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.structures import OPAQUE, ListOf, PlacesOf, TupleOf, Type
@@ -103,10 +106,37 @@ def _note_cuts(
     ):
         helpers.in_place.add(routine)
     for position in pair.cut:
-        arg = op.args[position]
-        helpers.cut.update(values_in(arg))
-        if not set(values_in(arg)) <= set(sweep.primal.params):
+        if not _cut_back(sweep, values_in(op.args[position])):
             helpers.in_place.add(routine)
+
+
+def _cut_back(sweep: Sweep, values: Iterable[Value]) -> bool:
+    """Record values as cut, and what they are made of by calls whose partials are finite.
+
+    Return False if anything else has made one of them, whose partials may be infinite.
+    """
+    pending, seen = list(values), sweep.helpers.cut
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        call = sweep.made.get(value)
+        if call is not None and _has_finite_partials(call):
+            pending += call.operands
+        elif value not in sweep.primal.params:
+            return False
+    return True
+
+
+def _has_finite_partials(call: Call) -> bool:
+    """Return True for moves, casts and sums, and for products with numbers of the program."""
+    law = law_of(call.target)
+    if law == "product":
+        factors = [arg.value for arg in call.args if isinstance(arg, Const)]
+        return any(isinstance(c, int | float) and abs(c) < math.inf for c in factors)
+    is_moved = row_of(call.target).entries == "moved" or is_part(call.target)
+    return is_moved or law in ("cast", "sum", "difference", "negative", "positive", "total")
 
 
 def is_cut_later(sweep: Sweep, value: Value) -> bool:
@@ -224,9 +254,9 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
     if mirrors is not None:
         function, mirrors = with_old_reads(function, mirrors)
         made, seeds = sweep_with(function, mirrors)
-    parts = split_pullback(
-        with_fewer_stores(dce(close(made))), function.params, seeds, len(results), hollow
-    )
+    made = with_fewer_stores(dce(close(made)))
+    made = with_cheap_reads_again(made, function.params, seeds, len(results))
+    parts = split_pullback(made, function.params, seeds, len(results), hollow)
     _install(pair, parts, len(results))
 
 

@@ -6,7 +6,7 @@ after all simplification: nothing else is kept alive by a pullback.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from srcad.ir.traits import (
 )
 from srcad.passes.dce import dce
 from srcad.startup.records import dataclass, replace
+from srcad.transforms.recompute import Plan
 from srcad.types.numeric import Numeric, int_type
 from srcad.types.structures import ListOf, TupleOf
 
@@ -112,6 +113,30 @@ def split_pullback(
     primal = dce(Function(f"{function.name}_primal", params, forward, function.where))
     adjoint = Function(f"{function.name}_adjoint", (*saved, *seeds), reverse, function.where)
     return PullbackParts(primal, adjoint, saved)
+
+
+def with_cheap_reads_again(
+    function: Function, params: Iterable[Value], seeds: Collection[Value], count: int
+) -> Function:
+    """Take views, and compute what is cheap, in the reverse half again, rather than save both.
+
+    So three rows of an array are saved as the array.
+    """
+    before = [op for op in function.block.ops if op.half != "reverse"]
+    after = tuple(op for op in function.block.ops if op.half == "reverse")
+    results, gradients = function.block.results[:count], function.block.results[count:]
+    reverse = Block((), after, gradients)
+    given = frozenset(params)
+    local: dict[Value, Call | None] = dict.fromkeys(given)
+    for op in before:
+        local.update(dict.fromkeys(op.results, op if isinstance(op, Call) else None))
+    plan = Plan(local, frozenset(), given=given)
+    plan.decide([value for value in free_values(reverse) if value not in seeds])
+    mapping: dict[Value, Atom] = {}
+    again = plan.copies(mapping)
+    reverse = substituted_block(reverse, mapping)
+    block = Block((), (*before, *again, *reverse.ops), (*results, *reverse.results))
+    return replace(function, block=block)
 
 
 def _bound(ops: Iterable[Op], saved: set[Value]) -> list[Op]:

@@ -113,7 +113,7 @@ def test_text_of_a_step_of_runge_and_kutta():
     ]
     assert "y, saved_y = rk4_primal(y, c, k, h)" in source
     assert "y_bar, c_bar_1, k_bar_1 = rk4_adjoint(saved_y, y_bar)" in source
-    assert "k2, saved_k2 = rhs_primal(y + product * k1, c, k)" in source
+    assert "k2, saved_k2 = rhs_primal(y + 0.5 * h * k1, c, k)" in source
     assert ".copy()" not in source
     assert len(source.splitlines()) <= 90
     assert_gradient(srcad.gradient, lambda c: loss({"c": c, "k": 1.2}, *args[1:]), 0.3)
@@ -427,3 +427,88 @@ def test_gradient_for_any_lengths_has_dtype_of_argument(lengths):
 
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, srcad.grad(widened_total)(x), rtol=1e-5)
+
+
+def swing(y, damping, length):
+    angle, speed = y
+    slope = -9.81 / length * np.sin(angle) - damping * np.abs(speed) * speed
+    return np.array([speed, slope]) * np.cosh(0.1 * angle)
+
+
+def of_divisor_from_an_array(p, y):
+    k1 = swing(y, p[0], p[1])
+    k2 = swing(y + 0.1 * k1, p[0], 0.5 * p[1] + 0.25)
+    return np.sum((y + 0.1 * k2) ** 2)
+
+
+def of_divisor_that_overflows(p, y):
+    return np.sum(swing(y, p[0], 1.0 + np.exp(p[1])) + swing(y, p[0], 2.0))
+
+
+def test_helper_that_divides_by_an_entry_of_an_argument_has_a_pair():
+    p, y = np.array([0.1, 1.3]), np.array([0.7, 0.2])
+
+    assert "swing_adjoint(" in text(of_divisor_from_an_array, p, y)
+    assert_gradient(srcad.gradient, lambda p: of_divisor_from_an_array(p, y), p)
+
+
+def test_helper_that_divides_by_what_may_overflow_is_put_in_place():
+    p, y = np.array([0.1, 800.0]), np.array([0.7, 0.2])
+
+    with np.errstate(over="ignore"):
+        assert "swing_adjoint(" not in text(of_divisor_that_overflows, p, y)
+        gradient = srcad.grad(of_divisor_that_overflows)(p, y)
+    assert np.all(np.isfinite(gradient))
+
+
+def log_sum_exp(a, axis):
+    top = np.max(a, axis=axis)
+    shifted = np.exp(a - np.expand_dims(top, axis))
+    return top + np.log(np.sum(shifted * np.cosh(0.1 * shifted), axis=axis))
+
+
+def of_results_that_are_numbers(x):
+    return log_sum_exp(x, 0) * log_sum_exp(2.0 * x, 0)
+
+
+def test_helper_that_returns_a_number_or_an_array_has_a_pair():
+    x = np.array([0.3, 0.8, -0.4])
+
+    assert "log_sum_exp_adjoint(" in text(of_results_that_are_numbers, x)
+    assert_gradient(srcad.gradient, of_results_that_are_numbers, x)
+
+
+def rows(s, p):
+    x, y, z = s
+    return np.stack([p * (y - x), x * (p - z) - y, x * y - p * z])
+
+
+def of_rows(s, p):
+    return np.sum(rows(rows(s, p), 2.0 * p) ** 2)
+
+
+def test_rows_of_an_array_are_saved_as_the_array():
+    s = np.array([[0.3, 0.8], [-0.4, 0.1], [0.7, 0.2]])
+
+    source = text(of_rows, s, 1.3)
+
+    assert "s, p, difference = saved" in functions_of(source)["rows_adjoint"]
+    assert_gradient(srcad.gradient, lambda s: of_rows(s, 1.3), s)
+
+
+def shifted(u, a):
+    d = u - a
+    return np.sin(d) * np.cosh(d) + np.exp(0.1 * d) * np.tanh(d)
+
+
+def of_shifts(a, u):
+    return np.sum(shifted(u, a[0]) * shifted(u, a[1]))
+
+
+def test_difference_of_matrix_and_number_is_computed_again():
+    u, a = np.linspace(-1.0, 1.0, 6).reshape(2, 3), np.array([0.1, -0.3])
+
+    source = text(of_shifts, a, u)
+
+    assert functions_of(source)["shifted_adjoint"][2].startswith("u, a, ")
+    assert_gradient(srcad.gradient, lambda a: of_shifts(a, u), a)

@@ -771,7 +771,6 @@ class Computed:
     def __post_init__(self) -> None:
         parts = [part for box in self.helper.boxes for part in _all_parts(box)]
         self.given = {id(part) for part in parts}
-        self.is_general = any(isinstance(p, Value) and _may_be_either(p.type) for p in parts)
 
     def note(self, box: AbstractValue) -> None:
         """Note the values of a part of the result."""
@@ -797,15 +796,8 @@ class Computed:
             memory = with_beginnings(self.state, origin(self.state, value).everything)
             if not self.made.issuperset(memory) or not self.objects.isdisjoint(memory):
                 _in_place("its result may share memory with something else")
-            if _may_be_either(value.type) and not self.is_general:
-                _in_place("its result may be an array or a number")
             self.objects.update(memory)
         self.found[value] = None
-
-
-def _may_be_either(type_: Type) -> bool:
-    """Return True if a value may be an array, or a number that cannot be written into."""
-    return isinstance(type_, Numeric) and type_.form == "any"
 
 
 def _is_plain_result(type_: Type) -> bool:
