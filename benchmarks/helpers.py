@@ -20,6 +20,7 @@ import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
@@ -52,7 +53,6 @@ def fresh(name: str, folder: Path) -> Callable[..., Any]:
 
 def built(f: Callable[..., Any], args: tuple[Any, ...], helpers: str) -> Built:
     """Compile a derivative, with helpers as pairs (``""``) or ``"inline"``."""
-    os.environ["SRCAD_HELPERS"] = helpers
     both = srcad.value_and_grad(f)
     calls = 0
 
@@ -60,12 +60,13 @@ def built(f: Callable[..., Any], args: tuple[Any, ...], helpers: str) -> Built:
         nonlocal calls
         calls += event == "call"
 
-    sys.setprofile(count)
-    try:
-        both(*args)
-    finally:
-        sys.setprofile(None)
-    return Built(both, str(both.source), calls)
+    with mock.patch.dict(os.environ, SRCAD_HELPERS=helpers):
+        sys.setprofile(count)
+        try:
+            both(*args)
+        finally:
+            sys.setprofile(None)
+        return Built(both, str(both.source), calls)
 
 
 def seconds(run: Callable[..., Any], args: tuple[Any, ...], number: int) -> float:

@@ -34,7 +34,12 @@ from srcad.frontend.functions.inlining import (
     refuse_without_result,
     size_of,
 )
-from srcad.frontend.functions.kept_functions import CalledFunction, Helpers, called_functions
+from srcad.frontend.functions.kept_functions import (
+    CalledFunction,
+    Helpers,
+    called_functions,
+    settle_lengths,
+)
 from srcad.frontend.functions.opaque_calls import refuse_hits
 from srcad.frontend.interpreter import Interpreter
 from srcad.frontend.machine.constants import box_of_arg, spread
@@ -216,6 +221,7 @@ def lowered(
     refuse_hits(state)
     unseen_reads.settle(state)
     guard_paths(state)
+    settle_lengths(state)
     atom = Const(None) if result is None else result
     ops = tuple(work_arrays.checked(state, params))
     block = Block((), ops, (atom,))

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from srcad.ir.core import Atom, Block, Call, For, If, Op, Value, While
 from srcad.ir.substitute import substituted_block
 from srcad.startup.records import replace
+from srcad.types.structures import Type
 
 Names = dict[Value, Value]
 
 
-def copied_block(block: Block, mapping: Mapping[Value, Atom]) -> Block:
+def copied_block(
+    block: Block,
+    mapping: Mapping[Value, Atom],
+    typed: Callable[[Type], Type] = lambda type_: type_,
+) -> Block:
     """Return a block with values replaced, in which all values that it defines are new ones.
 
-    So the copy may stand beside the block, and each value is still defined once.
+    So the copy may stand beside the block, and each value is still defined once.  `typed` tells
+    the type of a copy.
 
     >>> from srcad.ir.core import Function
     >>> function = parse('''
@@ -32,17 +38,17 @@ def copied_block(block: Block, mapping: Mapping[Value, Atom]) -> Block:
     False
     """
     names: Names = {}
-    _note(block, names)
+    _note(block, names, typed)
     return _defining(substituted_block(block, {**mapping, **names}), names)
 
 
-def _note(block: Block, names: Names) -> None:
+def _note(block: Block, names: Names, typed: Callable[[Type], Type]) -> None:
     """Name everything that a block defines anew."""
     defined = [*block.params, *(value for op in block.ops for value in op.results)]
-    names.update((value, Value(value.type, value.hint)) for value in defined)
+    names.update((value, Value(typed(value.type), value.hint)) for value in defined)
     for op in block.ops:
         for inner in op.blocks:
-            _note(inner, names)
+            _note(inner, names, typed)
 
 
 def _defining(block: Block, names: Names) -> Block:

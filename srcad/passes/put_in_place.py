@@ -10,6 +10,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 
+from srcad.ir.called_lengths import in_lengths_of_call
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Routine, Value, walk
 from srcad.ir.inference.builder import result_type
 from srcad.ir.substitute import substituted_block
@@ -160,14 +161,11 @@ def _body(call: Call, mapping: Mapping[Value, Atom], active: set[Value]) -> Bloc
     for param, arg in zip(routine.function.params, call.args, strict=True):
         assert isinstance(arg, Value | Const)
         given[param] = mapping.get(arg, arg) if isinstance(arg, Value) else arg
-    body = copied_block(routine.function.block, given)
+    inside = in_lengths_of_call(routine, tuple(given.values()))
+    body = copied_block(routine.function.block, given, inside)
     pairs = zip(_defined(routine.function.block), _defined(body), strict=True)
     active.update(copy for value, copy in pairs if value in active)
-    changed = {
-        atom for param, atom in given.items() if isinstance(atom, Value) and atom.type != param.type
-    }
-    constants = any(isinstance(atom, Const) for atom in given.values())
-    if changed or constants:
+    if any(isinstance(a, Const) or a.type != inside(param.type) for param, a in given.items()):
         _narrow(body.ops)
     return body
 

@@ -16,6 +16,7 @@ from srcad.analysis.activity import activity
 from srcad.analysis.activity_trees import Activity, both, either_active, fully_active
 from srcad.analysis.binding import possibly_undefined
 from srcad.analysis.trips import is_range
+from srcad.ir.called_lengths import in_lengths_of_call
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -488,7 +489,7 @@ def _push_routine_call(forward: ForwardScope, op: Call) -> None:
         if tree is not False
     ]
     count = len(function.block.results)
-    types = _types_of(routine)
+    types = _types_of(routine, op.args)
     before, forward.builder.half = forward.builder.half, op.half
     both_parts = scope.builder.call(
         made, *op.args, *dots, type=TupleOf(types), hint=op.result.hint, effect=op.effect
@@ -519,9 +520,10 @@ def _packed(forward: ForwardScope, arg: Arg, tree: Activity) -> Arg:
     return forward.full(arg, tree)
 
 
-def _types_of(routine: Routine) -> tuple[Type, ...]:
+def _types_of(routine: Routine, args: tuple[Arg, ...]) -> tuple[Type, ...]:
     assert routine.function is not None
-    types = tuple(atom_type(atom) for atom in routine.function.block.results)
+    outside = in_lengths_of_call(routine, args)
+    types = tuple(outside(atom_type(atom)) for atom in routine.function.block.results)
     return (*types, *(of_any_form(cotangent_type(t, fully_active(t))) for t in types))
 
 

@@ -15,6 +15,7 @@ from functools import partial
 from srcad.analysis.activity import activity, asked_of_helper, pattern_of_call
 from srcad.analysis.activity_trees import Activity, fully_active
 from srcad.analysis.binding import possibly_undefined
+from srcad.ir.called_lengths import in_lengths_of_call
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Routine, Value, values_in, walk
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.substitute import substituted_block
@@ -73,11 +74,10 @@ def undo_routine_call(scope: ReverseScope, op: Call, bars: dict[Path, Atom]) -> 
     saved = Value(OPAQUE, _name_of_saved(scope.sweep, op))
     scope.sweep.calls[op.result] = (pair.primal, full, saved)
     seeds = [scope.packed(op.result, (k,), bars) for k in range(len(op.result.type.items))]
-    back = scope.builder.call(pair.adjoint, saved, *seeds, type=TupleOf(pair.bars))
+    types = tuple(map(in_lengths_of_call(routine, op.args), pair.bars))
+    back = scope.builder.call(pair.adjoint, saved, *seeds, type=TupleOf(types))
     for k, position in enumerate(pair.active):
-        bar = scope.item(
-            back, k, type=pair.bars[k], hint=bar_hint(routine.function.params[position])
-        )
+        bar = scope.item(back, k, type=types[k], hint=bar_hint(routine.function.params[position]))
         scope.contribute(op.args[position], (), bar)
 
 

@@ -12,6 +12,7 @@ index has no example either, but bounds: what holds at its bounds holds in every
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -162,12 +163,126 @@ class ShapeEnvironment:
     has_lists: bool = False
     spreads: bool = False
     arrays_known: bool = False
+    serial: int = field(default_factory=_SERIALS.__next__)
 
     def assume(self, left: Extent, relation: Relation, right: Extent) -> None:
         """Record an assumption once."""
         entry = Assumption(left, relation, right)
         if entry not in self.assumptions:
             self.assumptions.append(entry)
+
+
+@dataclass(eq=False)
+class CalledEnvironment(ShapeEnvironment):
+    """The assumptions of a function that is called with several lengths.
+
+    Its own symbols stand for the lengths of a call, one in each of the `places`.  They have an
+    example in each of the `calls`, and what is assumed of them is assumed of every call.
+    """
+
+    places: list[Symbol] = field(default_factory=list)
+    calls: list[tuple[Extent, ...]] = field(default_factory=list)
+
+    def assume(self, left: Extent, relation: Relation, right: Extent) -> None:
+        """Record an assumption once, also of the lengths of the calls."""
+        entry = Assumption(left, relation, right)
+        if entry not in self.assumptions:
+            self.assumptions.append(entry)
+            for lengths in self.calls:
+                self._assume_of(entry, lengths)
+
+    def own(self, length: Extent, source: object = None) -> Extent:
+        """Return a symbol of its own that stands for a length of the first call.
+
+        A constant stays one, and so does what varies in a loop, or from item to item of a list.
+        """
+        length = resolved(length)
+        symbols = [symbol for symbol, _ in length.terms]
+        varies = any(type(s) is not Symbol or isinstance(s.example, tuple) for s in symbols)
+        if not symbols or varies:
+            return length
+        first = self.calls[0] if self.calls else ()
+        values, symbol = _examples(length), None
+        if values is None:  # without an example, nothing would tell that two are equal
+            known = zip(self.places, first, strict=True)
+            symbol = next((own for own, other in known if other == length), None)
+        if symbol is None:
+            symbol = Symbol(symbols[0].name, None if values is None else values[0], source, self)
+        self.places.append(symbol)
+        self.calls[:] = [(*first, length)]
+        return symbol_extent(symbol)
+
+    def admits(self, lengths: Sequence[Extent]) -> bool:
+        """Return True if what was assumed so far holds for the lengths of another call."""
+        known: dict[Symbol, Extent] = {}
+        for symbol, length in zip(self.places, lengths, strict=True):
+            if resolved(known.setdefault(symbol, length) - length) != Extent():
+                return False
+        return all(
+            _is_so(in_lengths(one.left - one.right, known), one.relation)
+            for one in self.assumptions
+        )
+
+    def add(self, lengths: tuple[Extent, ...]) -> None:
+        """Add a call with lengths that it admits."""
+        lengths = tuple(map(resolved, lengths))
+        if lengths not in [tuple(map(resolved, known)) for known in self.calls]:
+            self.calls.append(lengths)
+            for one in self.assumptions:
+                self._assume_of(one, lengths)
+
+    def settle(self) -> None:
+        """Replace each symbol that stands for one length in all calls by that length."""
+        found: dict[Symbol, set[Extent]] = {symbol: set() for symbol in self.places}
+        for lengths in self.calls:
+            for symbol, length in zip(self.places, lengths, strict=True):
+                found[symbol].add(resolved(length))
+        for symbol, of_calls in found.items():
+            if symbol.link is None and len(of_calls) == 1:
+                (symbol.link,) = of_calls
+
+    def examples(self, extent: Extent) -> tuple[int, ...] | None:
+        """Return the values of an extent in all calls; None if one has no example."""
+        found: list[int] = []
+        for lengths in self.calls:
+            known = dict(zip(self.places, lengths, strict=True))
+            values = _examples(in_lengths(extent, known))
+            if values is None:
+                return None
+            found += values
+        return tuple(found)
+
+    def _assume_of(self, one: Assumption, lengths: Sequence[Extent]) -> None:
+        known = dict(zip(self.places, lengths, strict=True))
+        left, right = in_lengths(one.left, known), in_lengths(one.right, known)
+        if one.relation == "==":
+            found = same(left, right)
+        elif one.relation == "!=":
+            found = settled(left, right) is False
+        else:
+            found = at_least(left - right, 0)
+        assert found, f"{left} {one.relation} {right}"
+
+
+def in_lengths(extent: Extent, known: Mapping[Symbol, Extent]) -> Extent:
+    """Return an extent with symbols of a called function replaced by lengths of a call."""
+    result = Extent((), extent.constant)
+    for symbol, k in extent.terms:
+        result = result + known.get(symbol, symbol_extent(symbol)).scaled(k)
+    return result
+
+
+def _is_so(difference: Extent, relation: Relation) -> bool:
+    """Return True if an extent is 0, is not, or is not negative, by the example if need be."""
+    difference = resolved(difference)
+    values: tuple[int, ...] | None = (difference.constant,)
+    if difference.terms:
+        known = _environment_of(difference) is not None
+        values = _examples(difference) if known else None
+    if values is None:
+        return False
+    tests = {"==": lambda v: v == 0, "!=": lambda v: v != 0, ">=": lambda v: v >= 0}
+    return all(map(tests[relation], values))
 
 
 _examples_asked = [0]
@@ -181,6 +296,9 @@ def count_of_examples() -> int:
 def _examples(extent: Extent) -> tuple[int, ...] | None:
     """Return the extent's value in the example (one per list item), or None if it has none."""
     _examples_asked[0] += 1
+    environment = _environment_of(extent)
+    if isinstance(environment, CalledEnvironment):
+        return environment.examples(extent)
     width = 1
     for symbol, _ in extent.terms:
         if symbol.example is None:
@@ -198,10 +316,13 @@ def _examples(extent: Extent) -> tuple[int, ...] | None:
 
 
 def _environment_of(extent: Extent) -> ShapeEnvironment | None:
+    """Return the environment that decides: that of a called function before its caller's."""
+    found = None
     for symbol, _ in extent.terms:
-        if symbol.environment is not None:
-            return symbol.environment
-    return None
+        environment = symbol.environment
+        if found is None or (environment is not None and environment.serial > found.serial):
+            found = environment
+    return found
 
 
 def same(a: Extent, b: Extent) -> bool | None:
@@ -216,7 +337,7 @@ def same(a: Extent, b: Extent) -> bool | None:
     if values is None or environment is None or any(values):
         return None
     environment.assume(*_decidable(a, "==", b))
-    _link(difference)
+    _link(difference, environment)
     return True
 
 
@@ -247,10 +368,14 @@ def _decidable(a: Extent, relation: Relation, b: Extent) -> tuple[Extent, Relati
     return a - b, relation, Extent()
 
 
-def _link(difference: Extent) -> None:
-    """Make use of ``difference == 0`` where one symbol can be solved for exactly."""
+def _link(difference: Extent, environment: ShapeEnvironment) -> None:
+    """Make use of ``difference == 0`` where one symbol can be solved for exactly.
+
+    For other calls of a function, symbols of its caller stand for the same lengths.
+    """
+    is_called = isinstance(environment, CalledEnvironment)
     for symbol, k in reversed(difference.terms):
-        if abs(k) == 1:
+        if abs(k) == 1 and (symbol.environment is environment or not is_called):
             rest = difference - Extent(((symbol, k),), 0)
             symbol.link = rest.scaled(-k)
             return

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from srcad.startup.identifiers import key_text, label
-from srcad.startup.records import dataclass
+from srcad.startup.records import dataclass, replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, Symbol, resolved
 from srcad.types.sources import Path
@@ -145,22 +145,38 @@ def freshened(type_: Type, *, keep_examples: bool = False) -> Type:
             result = result + Extent(((_renamed(symbol, names, keep_examples), k),), 0)
         return result
 
-    def visit(t: Type) -> Type:
-        match t:
-            case Numeric():
-                shape = None if t.shape is None else tuple(extent(e) for e in t.shape)
-                value = None if t.value is None or t.value.terms else t.value
-                return Numeric(t.dtype, shape, t.form, value, joined=t.joined)
-            case TupleOf():
-                return t.of(tuple(visit(item) for item in t.items))
-            case PlacesOf(item, key):
-                return PlacesOf(item, visit(key))
-            case ListOf(item):
-                return ListOf(visit(item))
-            case _:
-                return t
+    def number(t: Numeric) -> Numeric:
+        shape = None if t.shape is None else tuple(extent(e) for e in t.shape)
+        value = None if t.value is None or t.value.terms else t.value
+        return Numeric(t.dtype, shape, t.form, value, joined=t.joined)
 
-    return visit(type_)
+    return with_numbers(type_, number)
+
+
+def with_numbers(type_: Type, change: Callable[[Numeric], Numeric]) -> Type:
+    """Return a type with the numbers in it replaced."""
+    match type_:
+        case Numeric():
+            return change(type_)
+        case TupleOf():
+            return type_.of(tuple(with_numbers(item, change) for item in type_.items))
+        case PlacesOf(item, key):
+            return PlacesOf(item, with_numbers(key, change))
+        case ListOf(item):
+            return ListOf(with_numbers(item, change))
+    return type_
+
+
+def with_extents(type_: Type, change: Callable[[Extent], Extent]) -> Type:
+    """Return a type with the lengths and known integers in it replaced."""
+
+    def number(t: Numeric) -> Numeric:
+        if not t.shape and t.value is None:
+            return t
+        shape = None if t.shape is None else tuple(map(change, t.shape))
+        return replace(t, shape=shape, value=None if t.value is None else change(t.value))
+
+    return with_numbers(type_, number)
 
 
 def _renamed(symbol: Symbol, names: dict[Symbol, Symbol], keep_examples: bool) -> Symbol:

@@ -8,7 +8,7 @@ routine.  A helper that cannot be a routine, as it mutates its arguments, say, i
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from srcad import errors
@@ -49,6 +49,7 @@ from srcad.frontend.store.cells import are_equivalent_functions
 from srcad.frontend.store.known_layout import layout
 from srcad.frontend.store.origins import origin
 from srcad.frontend.store.ownership import with_beginnings
+from srcad.ir.called_lengths import in_lengths_of_call
 from srcad.ir.core import (
     NONE,
     Block,
@@ -70,7 +71,7 @@ from srcad.ir.traits import never_returns
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.join import join
 from srcad.types.numeric import Numeric, form_subsumes, same_dtype
-from srcad.types.sizes import IndexSymbol, Symbol, resolved
+from srcad.types.sizes import CalledEnvironment, Extent, IndexSymbol, Symbol, resolved
 from srcad.types.sources import Path
 from srcad.types.structures import ListOf, TupleOf, Type
 
@@ -105,7 +106,7 @@ class Helper:
 
     `headers` stand for what it is given, by parameter, and `captured` for what it reads of live
     functions around it.  The result is `result`, in which the `leaves` are what the routine
-    computes.
+    computes.  The `lengths` of its arrays are its own, and stand for those of each call.
     """
 
     headers: dict[str, AbstractValue]
@@ -113,6 +114,7 @@ class Helper:
     fixed: list[tuple[Capture, AbstractValue]]
     errstate: Any
     routine: Routine
+    lengths: CalledEnvironment = field(default_factory=CalledEnvironment)
     result: AbstractValue = field(default_factory=lambda: Constant(None))
     leaves: list[Value] = field(default_factory=list)
     extra: tuple[Value, ...] = ()
@@ -228,6 +230,14 @@ def note_call(state: Machine, callee: Callee, in_place: str | None = None) -> No
     site = state.builder.where
     found.sites.add(site and (site.file, site.line, site.column))
     found.in_place = in_place or found.in_place
+
+
+def settle_lengths(state: Machine) -> None:
+    """Make use of the lengths that are the same in all calls of a helper, once all are read."""
+    if state.helpers is not None:
+        for variants in state.helpers.known.values():
+            for helper in variants:
+                helper.lengths.settle()
 
 
 def called_functions(state: Machine) -> tuple[CalledFunction, ...]:
@@ -383,6 +393,11 @@ def _title(callee: Callee) -> str:
 def _take_place(helper: Helper, other: Helper) -> None:
     """Replace another variant by this one, which is more general."""
     if helper.extra == other.extra and len(helper.leaves) == len(other.leaves):
+        for lengths in other.lengths.calls:
+            if len(lengths) != len(helper.lengths.places) or not helper.lengths.admits(lengths):
+                return
+        for lengths in other.lengths.calls:
+            helper.lengths.add(lengths)
         other.routine.function = helper.routine.function
         helper.routine = other.routine
 
@@ -533,8 +548,10 @@ def _fits(state: Machine, helper: Helper, call: Called, *, loosely: bool = False
     if not all(known == now and _is_same(state, a, b) for (known, a), (now, b) in rows):
         return False
     together: dict[int, AbstractValue] = {}
-    pairs = zip(helper.boxes, call.given, strict=True)
-    return all(_holds(state, known, box, together, loosely=loosely) for known, box in pairs)
+    pairs = list(zip(helper.boxes, call.given, strict=True))
+    if not all(_holds(state, known, box, together, loosely=loosely) for known, box in pairs):
+        return False
+    return helper.lengths.admits(_lengths_of(helper, _matched(helper, call)[0]))
 
 
 def _is_same(state: Machine, a: AbstractValue, b: AbstractValue) -> bool:
@@ -604,6 +621,7 @@ def _is_like(state: Machine, known: Value, given: Value, *, loosely: bool) -> bo
 
 
 def _is_type(known: Type, given: Type, *, loosely: bool) -> bool:
+    known = _in_lengths_of(known, given)
     if _resolved_type(known) == _resolved_type(given):
         return True
     if not isinstance(known, Numeric) or not isinstance(given, Numeric):
@@ -614,6 +632,26 @@ def _is_type(known: Type, given: Type, *, loosely: bool) -> bool:
     covered = covered or form_subsumes(known.form, given.form)
     scalar = known.shape == given.shape == () and known.kind in "fc"
     return covered and scalar and same_dtype(known.dtype, given.dtype)
+
+
+def _in_lengths_of(known: Type, given: Type) -> Type:
+    """Return the type of a parameter with the lengths of an argument in place of its own."""
+    if not isinstance(known, Numeric) or not isinstance(given, Numeric):
+        return known
+    shape, value = known.shape, known.value
+    if shape and given.shape and len(shape) == len(given.shape):
+        pairs = zip(shape, given.shape, strict=True)
+        shape = tuple(length if _is_own(own) else own for own, length in pairs)
+    if value is not None and given.value is not None and _is_own(value):
+        value = given.value
+    return replace(known, shape=shape, value=value)
+
+
+def _is_own(length: Extent) -> bool:
+    """Return True if a length is one of a helper's own."""
+    if len(length.terms) != 1 or length.constant:
+        return False
+    return isinstance(length.terms[0][0].environment, CalledEnvironment)
 
 
 def _resolved_type(type_: Type) -> Type:
@@ -643,6 +681,8 @@ def _read(
     captured = {key: _header(state, box, key[1], known) for key, box in call.variable.items()}
     routine = _routine(call.callee, headers)
     helper = Helper(headers, captured, call.fixed, call.errstate, routine)
+    for value in _parameters(helper):
+        value.type = _with_own_lengths(value.type, helper.lengths)
     if like is not None:
         _widen(like, helper)
     count = len(state.written_objects)
@@ -697,6 +737,35 @@ def _body(
     return builder.ops, result
 
 
+def _parameters(helper: Helper) -> list[Value]:
+    """Return the values of the headers, each once."""
+    return list(dict.fromkeys(v for box in helper.boxes for v in values_in_order(box)))
+
+
+def _with_own_lengths(type_: Type, lengths: CalledEnvironment) -> Type:
+    """Return the type of a parameter with lengths of its own, which stand for those of a call."""
+    if not isinstance(type_, Numeric):
+        return type_
+    shape = None if type_.shape is None else tuple(map(lengths.own, type_.shape))
+    value = None if type_.value is None else lengths.own(type_.value, (("value", None),))
+    return replace(type_, shape=shape, value=value)
+
+
+def _lengths_of(helper: Helper, given: Mapping[Value, AbstractValue]) -> tuple[Extent, ...]:
+    """Return the lengths of a call, in the order of those of a helper."""
+    found: list[Extent] = []
+    for param in _parameters(helper):
+        box = given[param]
+        if not isinstance(param.type, Numeric) or not isinstance(box, Value):
+            continue
+        assert isinstance(box.type, Numeric)
+        rows = [*zip(param.type.shape or (), box.type.shape or (), strict=True)]
+        if param.type.value is not None and box.type.value is not None:
+            rows.append((param.type.value, box.type.value))
+        found += [length for own, length in rows if _is_own(own)]
+    return tuple(found)
+
+
 def _refuse_changes(helper: Helper, changed: Iterable[AbstractValue], why: str) -> None:
     """Inline a function that mutates an argument."""
     ids = set(map(id, changed))
@@ -717,7 +786,7 @@ def _widen(like: Helper, helper: Helper) -> None:
     """Widen the parameters to fit the arguments of another variant."""
     for box, other in zip(helper.boxes, like.boxes, strict=True):
         for a, b in zip(values_in_order(box), values_in_order(other), strict=True):
-            if a.type != b.type:
+            if _in_lengths_of(a.type, b.type) != b.type:
                 a.type = join(a.type, b.type)
 
 
@@ -822,21 +891,20 @@ def _symbols(type_: Type) -> Iterator[Symbol]:
 # ----------------------------------------------------------------------------- calling it
 def _result_of(state: Machine, helper: Helper, call: Called) -> AbstractValue:
     """Emit the call of a helper, and return its result."""
-    given: dict[Value, AbstractValue] = {}
-    boxes: dict[int, AbstractValue] = {}
-    for known, box in zip(helper.boxes, call.given, strict=True):
-        _match(known, box, given, boxes)
+    given, boxes = _matched(helper, call)
+    helper.lengths.add(_lengths_of(helper, given))
     assert helper.routine.function is not None
     params = helper.routine.function.params
     args = [state.atom(given[p]) for p in params[: len(params) - len(helper.extra)]]
-    types = tuple(leaf.type for leaf in helper.leaves)
+    outside = in_lengths_of_call(helper.routine, (*args, *helper.extra))
+    types = tuple(outside(leaf.type) for leaf in helper.leaves)
     whole = state.emit(helper.routine, *args, *helper.extra, type=TupleOf(types))
     state.origins.pop(whole, None)
     if any(leaf in state.active for leaf in helper.leaves):
         state.active.add(whole)
     new: dict[Value, Value] = {}
     for k, leaf in enumerate(helper.leaves):
-        part = new[leaf] = state.item(whole, k, type=leaf.type, hint=leaf.hint)
+        part = new[leaf] = state.item(whole, k, type=types[k], hint=leaf.hint)
         state.origins.pop(part, None)
         (state.active.add if leaf in state.active else state.active.discard)(part)
         if has_storage(leaf):
@@ -860,6 +928,17 @@ def _renewed(box: AbstractValue, change: Any, done: dict[int, AbstractValue]) ->
             found = rebuilt(box, tuple(_renewed(item, change, done) for item in box.items))
         done[id(box)] = box if found is None else found
     return done[id(box)]
+
+
+def _matched(
+    helper: Helper, call: Called
+) -> tuple[dict[Value, AbstractValue], dict[int, AbstractValue]]:
+    """Return what a call gives for each parameter, and for each part of the headers."""
+    given: dict[Value, AbstractValue] = {}
+    boxes: dict[int, AbstractValue] = {}
+    for known, box in zip(helper.boxes, call.given, strict=True):
+        _match(known, box, given, boxes)
+    return given, boxes
 
 
 def _match(

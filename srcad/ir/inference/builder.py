@@ -22,6 +22,7 @@ import numpy as np
 from srcad import runtime
 from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
+from srcad.ir.called_lengths import in_lengths_of_call
 from srcad.ir.constructors import Constructors
 from srcad.ir.core import (
     UNDEF,
@@ -244,7 +245,7 @@ class Builder(Constructors["Arg", "Value"]):
             kwargs = (*kwargs, *(() if dict(kwargs).get("place") else (_place(self.where),)))
         if result is None and type is None:
             type = (
-                _routine_type(target)
+                _routine_type(target, args)
                 if isinstance(target, Routine)
                 else result_type(target, args, kwargs)
             )
@@ -368,10 +369,11 @@ def _common_hint(a: Atom, b: Atom) -> str | None:
     return None
 
 
-def _routine_type(routine: Routine) -> Type:
+def _routine_type(routine: Routine, args: tuple[Arg, ...]) -> Type:
     if routine.function is None:
         return TupleOf(())
-    return TupleOf(tuple(atom_type(r) for r in routine.function.block.results))
+    outside = in_lengths_of_call(routine, args)
+    return TupleOf(tuple(outside(atom_type(r)) for r in routine.function.block.results))
 
 
 def outer_type(type_: Type) -> Type:
