@@ -153,6 +153,9 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "matmul_toeplitz/[13]/float32, size 0, first axis/reverse",
         "matmul_toeplitz/1/float32, size 0, first axis/forward",
     ),
+    "the tangent of both factors of the matrix 0 is nan; only one of them has none": (
+        "ldl/[13]/all ones/forward",
+    ),
     "the derivative of a rotation of float32 is off by 1.3 times what rounding allows": (
         "orthogonal_procrustes/1/float32/forward",
     ),
@@ -204,10 +207,6 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "svdvals/2/size 0, first axis/*",
         "svdvals/2/float32, size 0, first axis/*",
     ),
-    "the sign of a singular matrix has no derivative": (
-        "signm/0/all ones/forward",
-        "signm/0/all ones/second",
-    ),
     "SciPy solves no equations of empty matrices, as the derivative asks for": (
         "sqrtm/1/size 0, first axis/*",
         "sqrtm/1/float32, size 0, first axis/*",
@@ -219,7 +218,6 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "np.polymul/?/float32, size 0, first axis/value",
     ),
     "the angle of numbers is constant, of numbers without their mean undefined": (
-        "cdist/2/size 1, last axis/second",
         "cdist/2/all ones/second",
         "pdist/4/all ones/second",
         "pdist/4/all ones/reverse",
@@ -227,7 +225,6 @@ KNOWN: dict[str, tuple[str, ...]] = {
         "cosine/0/float32, size 1, first axis/forward",
         "cosine/0/float32, size 1, first axis/reverse",
         "cosine/1/size 1, first axis/reverse",
-        "correlation/2/size 1, first axis/second",
     ),
     "NumPy stretches one interval over several points": ("np.trapezoid/7/leading axis/*",),
 }  # fmt: skip
@@ -576,6 +573,12 @@ class Point:
         floats = [np.asarray(np.real(x)).dtype for x in (*self.inputs, *self.results)]
         self.eps = max([np.finfo(d).eps for d in floats if d.kind == "f"], default=2.2e-16)
 
+    @functools.cached_property
+    def noise(self) -> float:
+        """Derivatives of this size are those of rounding: a condition number of one is constant."""
+        sizes = [float(np.sum(np.abs(y))) for y in self.results]
+        return 256 * float(np.finfo(float).eps) * sum(sizes)
+
     def structured(self, parts: list[Any]) -> Operands:
         """Leaves in the structure of the operands."""
         return tuple(rebuilt(self.operands, iter(parts)))
@@ -655,7 +658,8 @@ class Point:
         assert self.derivatives is not None
         terms = flat(bars) * flat(self.directions)
         f = self.derivatives.f
-        return _judge(np.sum(terms), lambda step: self._moved(f, step), np.sum(np.abs(terms)))
+        size = np.sum(np.abs(terms))
+        return _judge(np.sum(terms), lambda step: self._moved(f, step), size, self.noise)
 
     def forward(self) -> Outcome:
         """Compare ``<u, J v>`` with ``<J' u, v>``."""
@@ -675,7 +679,7 @@ class Point:
         u = seeds if isinstance(self.y, list | tuple) else seeds[0]
         bars = filled(self.operands, back(type(self.y)(u) if whole else self._seed(u)))
         left, right = flat(self.weights) * flat(y_dot), flat(bars) * flat(self.directions)
-        return _agree(left, right)
+        return _agree(left, right, self.noise)
 
     def _seed(self, u: Any) -> Any:
         if not isinstance(self.y, tuple):
@@ -696,7 +700,7 @@ class Point:
         v = [d for d, on in zip(self.directions, active, strict=True) if on]
         terms = flat(bars) * flat(v)
         if self.is_wide:
-            return _agree(np.asarray([dot], float), terms)
+            return _agree(np.asarray([dot], float), terms, self.noise)
         limit = 100 * self.eps * (np.sum(np.abs(terms)) + abs(dot)) * max(1, np.sqrt(terms.size))
         return _compare(np.sum(terms), float(dot), limit)
 
@@ -739,7 +743,7 @@ class Point:
 
         got = self._projected(product)
         size = np.max(np.abs(got), initial=0.0)
-        return _judge(got, lambda step: self._moved(gradient, step), size)
+        return _judge(got, lambda step: self._moved(gradient, step), size, self.noise)
 
     def twice(self) -> Outcome:
         """Compare reverse over reverse with forward over reverse."""
@@ -806,16 +810,16 @@ def _compare(got: Any, want: Any, limit: Any) -> Outcome:
     return Outcome("wrong", f"{one!r} is not {other!r} (tolerance {limit:.1e}, entry {k})")
 
 
-def _agree(left: Any, right: Any) -> Outcome:
+def _agree(left: Any, right: Any, noise: float) -> Outcome:
     """Compare two sums of products, of the same derivative in both modes."""
     size = np.sum(np.abs(left)) + np.sum(np.abs(right))
-    return _compare(np.sum(left), np.sum(right), 1e-11 * size)
+    return _compare(np.sum(left), np.sum(right), 1e-11 * size + noise)
 
 
 STEPS = (2e-2, 1e-3, 5e-5, 2e-6)  # of the first column of a tableau
 
 
-def _judge(got: Any, at: Callable[[float], Any], size: float) -> Outcome:
+def _judge(got: Any, at: Callable[[float], Any], size: float, noise: float) -> Outcome:
     """Compare a derivative with differences, if these are precise enough to tell a defect.
 
     A kink or a pole may be nearer than the first steps: the tableau is made again with smaller
@@ -829,7 +833,7 @@ def _judge(got: Any, at: Callable[[float], Any], size: float) -> Outcome:
     for step in STEPS:
         found = ridders(at, step)
         error = np.max(found.error, initial=0.0)
-        limit = 8 * error + 1e-10 * size
+        limit = 8 * error + 1e-10 * size + noise
         outcome = Outcome("undecided", "differences are not finite")
         if np.isfinite(error):
             outcome = _compare(got, found.slope, limit)

@@ -357,10 +357,15 @@ def _centred(a, axis):
 
 
 @adjoint(stats.sem, real_only=True, active=("a",), samples=lambda f, v, m: [
-    *_moment_samples(f, v, m), f(v, ddof=0), f(m, 1, 2), f(m, axis=None, ddof=2)])  # fmt: skip
+    *_moment_samples(f, v, m), f(v, ddof=0), f(m, 1, 2), f(m, axis=None, ddof=2)],
+    kinks=lambda f: [(f([1, 1, 1]), [0, 0, 0])],
+)  # fmt: skip
 def sem(y_bar, y, a, axis=0, ddof=1):
+    """For equal numbers: 0, as for the standard deviation."""
     count = _count(a, axis)
-    return kept(y_bar / y, a, axis, False) * _centred(a, axis) / ((count - ddof) * count)
+    return (
+        kept(y_bar / (y + (y == 0)), a, axis, False) * _centred(a, axis) / ((count - ddof) * count)
+    )
 
 
 def _standardised(y_bar, a, axis, order, factor):
