@@ -311,6 +311,15 @@ def widened(
     return same[id(known), id(end)][2]
 
 
+def _at_first(state: Machine, known: AbstractValue, type_: Type, *, active: bool) -> Type:
+    """Return the type of a header that becomes active: for now that of a constant before the loop.
+
+    A function of constants is not read, and nothing is known of its result yet.
+    """
+    begins = active and isinstance(known, Value) and known not in state.active
+    return known.type if begins and loses_shape(known.type, type_) else type_  # type: ignore[union-attr]
+
+
 def _widened(
     state: Machine, known: AbstractValue, end: AbstractValue, name: str | None, same: Same
 ) -> AbstractValue:
@@ -340,7 +349,7 @@ def _widened(
         if isinstance(known, DictValue) and isinstance(end, DictValue):
             return _of_any_keys(state, known, end, name, same)
         return Conflict(known, end)  # structures that differ: nothing is known of what is inside
-    return _param(state, type_, hint, active)
+    return _param(state, _at_first(state, known, type_, active=active), hint, active)
 
 
 def _of_any_keys(

@@ -227,6 +227,7 @@ class LoopReader:
         """Return True if the headers subsume the values after the iteration; else widen them."""
         state, stable, same = self.state, True, Same()
         dead = iteration.tags == {DEAD}
+        begins = self._begins_to_vary(iteration)
         for level, final in enumerate(iteration.finals):
             for name in dict.fromkeys([*self.before[level], *final]):
                 key = (level, name)
@@ -241,7 +242,9 @@ class LoopReader:
                     self._carry(key)
                     stable = False
                 known = self.headers[key]
-                if not subsumes(state, known, end):
+                if begins and _is_unread(state, known, end):
+                    stable = False  # what is not known yet may be read in the next iteration
+                elif not subsumes(state, known, end):
                     self.headers[key] = widened(state, known, end, user_name(name), same)
                     self.memory.renewed(key, known, self.headers[key], end)
                     stable = stable and self._is_bound_first(key, known, end)
@@ -249,6 +252,15 @@ class LoopReader:
             return stable
         stable = stable and self._memory_holds(iteration)
         return self._keeps_objects(iteration) and stable
+
+    def _begins_to_vary(self, iteration: Iteration) -> bool:
+        """Return True if a variable that was constant before the loop is active after its body."""
+        active = self.state.active
+        return any(
+            isinstance(header_, Value) and header_ not in active and end in active
+            for (level, name), header_ in self.headers.items()
+            if isinstance(end := iteration.finals[level].get(name), Value)
+        )
 
     def _is_bound_first(self, key: Key, known: AbstractValue, end: AbstractValue) -> bool:
         """Return True if every iteration assigns the name before reading it."""
@@ -343,3 +355,10 @@ def _part(box: AbstractValue, known: AbstractValue, k: int) -> AbstractValue:
 def user_name(name: str) -> str | None:
     """Return the name as a hint, unless it is one of the reader's own."""
     return None if name.startswith("%") else name
+
+
+def _is_unread(state: Machine, known: AbstractValue, end: AbstractValue) -> bool:
+    """Return True if a constant array becomes what a function of constants returns, unread."""
+    if not isinstance(known, Value) or not isinstance(end, Value):
+        return False
+    return loses_shape(known.type, end.type) and state.active.isdisjoint((known, end))

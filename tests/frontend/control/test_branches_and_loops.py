@@ -134,6 +134,36 @@ def test_while_with_else_whose_test_binds_a_name(f, x):
     assert_program(f, 1.1, np.array(x))
 
 
+def neighbours(u):
+    return np.roll(u, 1) + np.roll(u, -1) - 2.0 * u
+
+
+def state_that_begins_constant(p, u):
+    for _ in range(3):
+        u = u + p[0] * u * u + 0.1 * neighbours(u)
+    return np.sum(u)
+
+
+def states_that_begin_constant(p, u, v):
+    k = 0
+    while k < 3:
+        u, v, k = u + p[0] * v, v + 0.1 * neighbours(u) * u, k + 1
+    return np.sum(u * v)
+
+
+@pytest.mark.parametrize("f", [state_that_begins_constant, states_that_begin_constant])
+def test_state_that_begins_constant_keeps_its_rank(f):
+    p, u = np.array([0.3, 0.5]), np.array([0.2, 0.7, -0.4])
+    args = (u,) if f is state_that_begins_constant else (u, np.cos(u))
+    derive = srcad.grad(f)
+
+    derive(p, *args)
+
+    assert "unbroadcast" not in derive.source
+    assert "check_real_scalar" not in derive.source
+    assert_gradient(srcad.gradient, lambda p: f(p, *args), p)
+
+
 def test_else_that_leaves_the_loop_around_is_refused():
     with pytest.raises(errors.UnsupportedSyntaxError, match="'else' leaves a loop"):
         srcad.grad(else_behind_a_test_that_binds_leaves_the_outer_loop)(1.1, np.ones(3))
