@@ -11,7 +11,7 @@ Code without masks pays nothing, and neither does code whose partials are finite
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -175,6 +175,29 @@ def _back_to_singularity(sweep: Sweep, value: Value) -> list[Value] | None:
     if call is None or not is_elementwise(call.target):
         return []
     return None if _is_singular(call) else list(call.operands)
+
+
+def walked_back(
+    sweep: Sweep, starts: Iterable[Value], goes_on: Callable[[Call], bool]
+) -> tuple[set[Value], set[Value]]:
+    """Return the values of a walk from results to operands, and those where it ends.
+
+    It goes on along the calls for which `goes_on` is True.
+    """
+    seen: set[Value] = set()
+    ends: set[Value] = set()
+    pending = list(starts)
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        call = sweep.made.get(value)
+        if call is not None and goes_on(call):
+            pending += call.operands
+        else:
+            ends.add(value)
+    return seen, ends
 
 
 def arrives(sweep: Sweep, start: Value, step: Callable[[Sweep, Value], list[Value] | None]) -> bool:

@@ -45,7 +45,7 @@ from srcad.rules.row import Rule
 from srcad.startup.records import replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import sequence
-from srcad.transforms.masks import arrives
+from srcad.transforms.masks import arrives, walked_back
 from srcad.transforms.sweep import Sweep, is_scalar, zero_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import Fixed, ListOf, TupleOf, Type
@@ -612,20 +612,8 @@ def _is_nan_in_both(sweep: Sweep, call: Call, value: Value) -> bool:
 
 def _read_entry_by_entry(sweep: Sweep, start: Arg, goes_on: Callable[[Call], bool]) -> set[Value]:
     """Return the values that an argument is computed from entry by entry, over several calls."""
-    ends: set[Value] = set()
-    seen: set[Value] = set()
-    pending = [start] if isinstance(start, Value) else []
-    while pending:
-        value = pending.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        call = sweep.made.get(value)
-        if call is not None and is_elementwise(call.target) and goes_on(call):
-            pending += call.operands
-        else:
-            ends.add(value)
-    return ends
+    starts = [start] if isinstance(start, Value) else []
+    return walked_back(sweep, starts, lambda call: is_elementwise(call.target) and goes_on(call))[1]
 
 
 def _is_any(call: Call) -> bool:

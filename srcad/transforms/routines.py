@@ -9,7 +9,7 @@ of active parameters.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
 from srcad.analysis.activity import activity, asked_of_helper, pattern_of_call
@@ -29,13 +29,13 @@ from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.denominators import decay_of
 from srcad.transforms.functions_of_rules import with_helpers_inlined
 from srcad.transforms.gradients import converted
-from srcad.transforms.masks import arrives, is_cut
+from srcad.transforms.masks import arrives, is_cut, walked_back
 from srcad.transforms.mirror import Mirrors, with_old_reads, worth_mirroring
 from srcad.transforms.missing import asks_for_nan, towards_selection
 from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.residuals import close
 from srcad.transforms.selection_masks import has_selection_mask
-from srcad.transforms.split import PullbackParts, split_pullback, with_cheap_reads_again
+from srcad.transforms.split import PullbackParts, split_pullback, with_cheap_recomputed
 from srcad.transforms.sweep import Path, Sweep, bar_hint, cotangent_type, homes_of, type_at
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.structures import OPAQUE, ListOf, PlacesOf, TupleOf, Type
@@ -106,27 +106,10 @@ def _note_cuts(
     ):
         helpers.in_place.add(routine)
     for position in pair.cut:
-        if not _cut_back(sweep, values_in(op.args[position])):
+        seen, ends = walked_back(sweep, values_in(op.args[position]), _has_finite_partials)
+        helpers.cut |= seen
+        if not ends.issubset(sweep.primal.params):  # a partial on the way may be infinite
             helpers.in_place.add(routine)
-
-
-def _cut_back(sweep: Sweep, values: Iterable[Value]) -> bool:
-    """Record values as cut, and what they are made of by calls whose partials are finite.
-
-    Return False if anything else has made one of them, whose partials may be infinite.
-    """
-    pending, seen = list(values), sweep.helpers.cut
-    while pending:
-        value = pending.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        call = sweep.made.get(value)
-        if call is not None and _has_finite_partials(call):
-            pending += call.operands
-        elif value not in sweep.primal.params:
-            return False
-    return True
 
 
 def _has_finite_partials(call: Call) -> bool:
@@ -255,7 +238,7 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
         function, mirrors = with_old_reads(function, mirrors)
         made, seeds = sweep_with(function, mirrors)
     made = with_fewer_stores(dce(close(made)))
-    made = with_cheap_reads_again(made, function.params, seeds, len(results))
+    made = with_cheap_recomputed(made, function.params, seeds, len(results))
     parts = split_pullback(made, function.params, seeds, len(results), hollow)
     _install(pair, parts, len(results))
 

@@ -445,6 +445,17 @@ def of_divisor_that_overflows(p, y):
     return np.sum(swing(y, p[0], 1.0 + np.exp(p[1])) + swing(y, p[0], 2.0))
 
 
+def bent_by(y, length):
+    slope = np.sin(y) * np.cosh(0.1 * y) + np.tanh(y) * np.exp(0.1 * y)
+    return slope / length
+
+
+def of_divisor_of_two_helpers(p, y):
+    length = 1.0 + np.exp(p[1])
+    once = np.sum(swing(y, p[0], length) + bent_by(y, length))
+    return once + np.sum(swing(y, p[0], 2.0) + bent_by(y, 2.0))
+
+
 def test_helper_that_divides_by_an_entry_of_an_argument_has_a_pair():
     p, y = np.array([0.1, 1.3]), np.array([0.7, 0.2])
 
@@ -458,6 +469,18 @@ def test_helper_that_divides_by_what_may_overflow_is_put_in_place():
     with np.errstate(over="ignore"):
         assert "swing_adjoint(" not in text(of_divisor_that_overflows, p, y)
         gradient = srcad.grad(of_divisor_that_overflows)(p, y)
+    assert np.all(np.isfinite(gradient))
+
+
+def test_helpers_that_divide_by_one_value_that_may_overflow_are_put_in_place():
+    p, y = np.array([0.1, 800.0]), np.array([0.7, 0.2])
+
+    with np.errstate(over="ignore"):
+        source = text(of_divisor_of_two_helpers, p, y)
+        gradient = srcad.grad(of_divisor_of_two_helpers)(p, y)
+    assert "swing_primal(y, p[0], 2.0)" in source
+    assert "swing_primal(y, p[0], length)" not in source
+    assert "bent_by_primal" not in source
     assert np.all(np.isfinite(gradient))
 
 
