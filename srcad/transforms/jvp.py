@@ -236,7 +236,7 @@ def _items_in_kind(
 
 
 def _is_open(type_: Type) -> bool:
-    """Return True for a number whose form or dtype is unknown at compile time."""
+    """Return True for a number of unknown form or dtype, and for a value of unknown type."""
     if not isinstance(type_, Numeric):
         return type_ == OPAQUE
     return type_.dtype is None or type_.form in ("any", "number")

@@ -115,12 +115,12 @@ def split_pullback(
     return PullbackParts(primal, adjoint, saved)
 
 
-def with_cheap_reads_again(
+def with_cheap_recomputed(
     function: Function, params: Iterable[Value], seeds: Collection[Value], count: int
 ) -> Function:
-    """Take views, and compute what is cheap, in the reverse half again, rather than save both.
+    """Recompute views and cheap arithmetic in the reverse half instead of saving them.
 
-    So three rows of an array are saved as the array.
+    Three rows of an array are saved as the array.
     """
     before = [op for op in function.block.ops if op.half != "reverse"]
     after = tuple(op for op in function.block.ops if op.half == "reverse")

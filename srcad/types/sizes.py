@@ -155,7 +155,7 @@ class ShapeEnvironment:
     With `items_known`, lists from outside are described item by item, as tuples are; `has_lists`
     says that there is a list which that would tell more about.  With `arrays_known`, arrays of few
     entries are looped over entry by entry; `spreads` says that a sequence of unknown length was
-    spread.
+    spread.  A later environment has a larger `serial`.
     """
 
     assumptions: list[Assumption] = field(default_factory=list)
@@ -174,17 +174,18 @@ class ShapeEnvironment:
 
 @dataclass(eq=False)
 class CalledEnvironment(ShapeEnvironment):
-    """The assumptions of a function that is called with several lengths.
+    """The assumptions about the lengths of the parameters of a helper.
 
-    Its own symbols stand for the lengths of a call, one in each of the `places`.  They have an
-    example in each of the `calls`, and what is assumed of them is assumed of every call.
+    The helper has a symbol for each length, in the order of `places`; `calls` has the lengths that
+    these symbols stand for in each call.  An assumption holds for all calls, and is recorded in
+    the environments of their lengths, too.
     """
 
     places: list[Symbol] = field(default_factory=list)
     calls: list[tuple[Extent, ...]] = field(default_factory=list)
 
     def assume(self, left: Extent, relation: Relation, right: Extent) -> None:
-        """Record an assumption once, also of the lengths of the calls."""
+        """Record an assumption once, and for the lengths of each call."""
         entry = Assumption(left, relation, right)
         if entry not in self.assumptions:
             self.assumptions.append(entry)
@@ -192,9 +193,10 @@ class CalledEnvironment(ShapeEnvironment):
                 self._assume_of(entry, lengths)
 
     def own(self, length: Extent, source: object = None) -> Extent:
-        """Return a symbol of its own that stands for a length of the first call.
+        """Return a symbol of the helper for a length of the first call.
 
-        A constant stays one, and so does what varies in a loop, or from item to item of a list.
+        Constants are returned unchanged, and so are lengths that vary in a loop or between the
+        items of a list.
         """
         length = resolved(length)
         symbols = [symbol for symbol, _ in length.terms]
@@ -209,11 +211,11 @@ class CalledEnvironment(ShapeEnvironment):
         if symbol is None:
             symbol = Symbol(symbols[0].name, None if values is None else values[0], source, self)
         self.places.append(symbol)
-        self.calls[:] = [(*first, length)]
+        self.calls = [(*first, length)]
         return symbol_extent(symbol)
 
     def admits(self, lengths: Sequence[Extent]) -> bool:
-        """Return True if what was assumed so far holds for the lengths of another call."""
+        """Return True if the lengths of another call satisfy the assumptions."""
         known: dict[Symbol, Extent] = {}
         for symbol, length in zip(self.places, lengths, strict=True):
             if resolved(known.setdefault(symbol, length) - length) != Extent():
@@ -224,7 +226,7 @@ class CalledEnvironment(ShapeEnvironment):
         )
 
     def add(self, lengths: tuple[Extent, ...]) -> None:
-        """Add a call with lengths that it admits."""
+        """Add a call; `admits` must hold for its lengths."""
         lengths = tuple(map(resolved, lengths))
         if lengths not in [tuple(map(resolved, known)) for known in self.calls]:
             self.calls.append(lengths)
@@ -232,7 +234,7 @@ class CalledEnvironment(ShapeEnvironment):
                 self._assume_of(one, lengths)
 
     def settle(self) -> None:
-        """Replace each symbol that stands for one length in all calls by that length."""
+        """Link each symbol that stands for the same length in all calls to that length."""
         found: dict[Symbol, set[Extent]] = {symbol: set() for symbol in self.places}
         for lengths in self.calls:
             for symbol, length in zip(self.places, lengths, strict=True):
@@ -265,7 +267,7 @@ class CalledEnvironment(ShapeEnvironment):
 
 
 def in_lengths(extent: Extent, known: Mapping[Symbol, Extent]) -> Extent:
-    """Return an extent with symbols of a called function replaced by lengths of a call."""
+    """Return an extent with the symbols of a helper replaced by the lengths of a call."""
     result = Extent((), extent.constant)
     for symbol, k in extent.terms:
         result = result + known.get(symbol, symbol_extent(symbol)).scaled(k)
@@ -273,7 +275,7 @@ def in_lengths(extent: Extent, known: Mapping[Symbol, Extent]) -> Extent:
 
 
 def _is_so(difference: Extent, relation: Relation) -> bool:
-    """Return True if an extent is 0, is not, or is not negative, by the example if need be."""
+    """Return True if a difference of extents, or its value in the example, has a relation to 0."""
     difference = resolved(difference)
     values: tuple[int, ...] | None = (difference.constant,)
     if difference.terms:
@@ -316,7 +318,7 @@ def _examples(extent: Extent) -> tuple[int, ...] | None:
 
 
 def _environment_of(extent: Extent) -> ShapeEnvironment | None:
-    """Return the environment that decides: that of a called function before its caller's."""
+    """Return the latest environment among those of the symbols: a helper's before its caller's."""
     found = None
     for symbol, _ in extent.terms:
         environment = symbol.environment
@@ -371,7 +373,7 @@ def _decidable(a: Extent, relation: Relation, b: Extent) -> tuple[Extent, Relati
 def _link(difference: Extent, environment: ShapeEnvironment) -> None:
     """Make use of ``difference == 0`` where one symbol can be solved for exactly.
 
-    For other calls of a function, symbols of its caller stand for the same lengths.
+    In the environment of a helper, only the symbols of the helper are linked.
     """
     is_called = isinstance(environment, CalledEnvironment)
     for symbol, k in reversed(difference.terms):

@@ -312,12 +312,14 @@ def widened(
 
 
 def _at_first(state: Machine, known: AbstractValue, type_: Type, *, active: bool) -> Type:
-    """Return the type of a header that becomes active: for now that of a constant before the loop.
+    """Return the type of a header; one that becomes active first keeps its shape.
 
-    A function of constants is not read, and nothing is known of its result yet.
+    Calls with constant arguments are not interpreted, so the shape after the first iteration may be
+    unknown where that of an active value is known.
     """
-    begins = active and isinstance(known, Value) and known not in state.active
-    return known.type if begins and loses_shape(known.type, type_) else type_  # type: ignore[union-attr]
+    if active and isinstance(known, Value) and known not in state.active:
+        return known.type if loses_shape(known.type, type_) else type_
+    return type_
 
 
 def _widened(

@@ -227,7 +227,7 @@ class LoopReader:
         """Return True if the headers subsume the values after the iteration; else widen them."""
         state, stable, same = self.state, True, Same()
         dead = iteration.tags == {DEAD}
-        begins = self._begins_to_vary(iteration)
+        becomes_active = self._becomes_active(iteration)
         for level, final in enumerate(iteration.finals):
             for name in dict.fromkeys([*self.before[level], *final]):
                 key = (level, name)
@@ -242,8 +242,8 @@ class LoopReader:
                     self._carry(key)
                     stable = False
                 known = self.headers[key]
-                if begins and _is_unread(state, known, end):
-                    stable = False  # what is not known yet may be read in the next iteration
+                if becomes_active and _is_of_unknown_shape(state, known, end):
+                    stable = False  # it may be active, and of a known shape, in the next iteration
                 elif not subsumes(state, known, end):
                     self.headers[key] = widened(state, known, end, user_name(name), same)
                     self.memory.renewed(key, known, self.headers[key], end)
@@ -253,8 +253,8 @@ class LoopReader:
         stable = stable and self._memory_holds(iteration)
         return self._keeps_objects(iteration) and stable
 
-    def _begins_to_vary(self, iteration: Iteration) -> bool:
-        """Return True if a variable that was constant before the loop is active after its body."""
+    def _becomes_active(self, iteration: Iteration) -> bool:
+        """Return True if an inactive header is active at the end of the loop body."""
         active = self.state.active
         return any(
             isinstance(header_, Value) and header_ not in active and end in active
@@ -357,8 +357,8 @@ def user_name(name: str) -> str | None:
     return None if name.startswith("%") else name
 
 
-def _is_unread(state: Machine, known: AbstractValue, end: AbstractValue) -> bool:
-    """Return True if a constant array becomes what a function of constants returns, unread."""
+def _is_of_unknown_shape(state: Machine, known: AbstractValue, end: AbstractValue) -> bool:
+    """Return True if an inactive array is assigned an inactive value of unknown shape."""
     if not isinstance(known, Value) or not isinstance(end, Value):
         return False
     return loses_shape(known.type, end.type) and state.active.isdisjoint((known, end))

@@ -49,7 +49,11 @@ from srcad.frontend.store.cells import are_equivalent_functions
 from srcad.frontend.store.known_layout import layout
 from srcad.frontend.store.origins import origin
 from srcad.frontend.store.ownership import with_beginnings
-from srcad.ir.called_lengths import in_lengths_of_call
+from srcad.ir.called_lengths import (
+    in_lengths_of_argument,
+    in_lengths_of_call,
+    own_lengths,
+)
 from srcad.ir.core import (
     NONE,
     Block,
@@ -106,7 +110,7 @@ class Helper:
 
     `headers` stand for what it is given, by parameter, and `captured` for what it reads of live
     functions around it.  The result is `result`, in which the `leaves` are what the routine
-    computes.  The `lengths` of its arrays are its own, and stand for those of each call.
+    computes.  `lengths` has the symbols for the lengths of its parameters.
     """
 
     headers: dict[str, AbstractValue]
@@ -233,7 +237,7 @@ def note_call(state: Machine, callee: Callee, in_place: str | None = None) -> No
 
 
 def settle_lengths(state: Machine) -> None:
-    """Make use of the lengths that are the same in all calls of a helper, once all are read."""
+    """Link lengths that are the same in all calls of a helper, after all calls were interpreted."""
     if state.helpers is not None:
         for variants in state.helpers.known.values():
             for helper in variants:
@@ -621,7 +625,7 @@ def _is_like(state: Machine, known: Value, given: Value, *, loosely: bool) -> bo
 
 
 def _is_type(known: Type, given: Type, *, loosely: bool) -> bool:
-    known = _in_lengths_of(known, given)
+    known = in_lengths_of_argument(known, given)
     if _resolved_type(known) == _resolved_type(given):
         return True
     if not isinstance(known, Numeric) or not isinstance(given, Numeric):
@@ -632,26 +636,6 @@ def _is_type(known: Type, given: Type, *, loosely: bool) -> bool:
     covered = covered or form_subsumes(known.form, given.form)
     scalar = known.shape == given.shape == () and known.kind in "fc"
     return covered and scalar and same_dtype(known.dtype, given.dtype)
-
-
-def _in_lengths_of(known: Type, given: Type) -> Type:
-    """Return the type of a parameter with the lengths of an argument in place of its own."""
-    if not isinstance(known, Numeric) or not isinstance(given, Numeric):
-        return known
-    shape, value = known.shape, known.value
-    if shape and given.shape and len(shape) == len(given.shape):
-        pairs = zip(shape, given.shape, strict=True)
-        shape = tuple(length if _is_own(own) else own for own, length in pairs)
-    if value is not None and given.value is not None and _is_own(value):
-        value = given.value
-    return replace(known, shape=shape, value=value)
-
-
-def _is_own(length: Extent) -> bool:
-    """Return True if a length is one of a helper's own."""
-    if len(length.terms) != 1 or length.constant:
-        return False
-    return isinstance(length.terms[0][0].environment, CalledEnvironment)
 
 
 def _resolved_type(type_: Type) -> Type:
@@ -743,7 +727,7 @@ def _parameters(helper: Helper) -> list[Value]:
 
 
 def _with_own_lengths(type_: Type, lengths: CalledEnvironment) -> Type:
-    """Return the type of a parameter with lengths of its own, which stand for those of a call."""
+    """Return the type of a parameter with the symbols of a helper for its lengths."""
     if not isinstance(type_, Numeric):
         return type_
     shape = None if type_.shape is None else tuple(map(lengths.own, type_.shape))
@@ -752,18 +736,10 @@ def _with_own_lengths(type_: Type, lengths: CalledEnvironment) -> Type:
 
 
 def _lengths_of(helper: Helper, given: Mapping[Value, AbstractValue]) -> tuple[Extent, ...]:
-    """Return the lengths of a call, in the order of those of a helper."""
-    found: list[Extent] = []
-    for param in _parameters(helper):
-        box = given[param]
-        if not isinstance(param.type, Numeric) or not isinstance(box, Value):
-            continue
-        assert isinstance(box.type, Numeric)
-        rows = [*zip(param.type.shape or (), box.type.shape or (), strict=True)]
-        if param.type.value is not None and box.type.value is not None:
-            rows.append((param.type.value, box.type.value))
-        found += [length for own, length in rows if _is_own(own)]
-    return tuple(found)
+    """Return the lengths of the arguments of a call, in the order of `CalledEnvironment.places`."""
+    pairs = ((param.type, given[param]) for param in _parameters(helper))
+    arrays = ((known, box.type) for known, box in pairs if isinstance(box, Value))
+    return tuple(length for known, type_ in arrays for _, length in own_lengths(known, type_))
 
 
 def _refuse_changes(helper: Helper, changed: Iterable[AbstractValue], why: str) -> None:
@@ -786,7 +762,7 @@ def _widen(like: Helper, helper: Helper) -> None:
     """Widen the parameters to fit the arguments of another variant."""
     for box, other in zip(helper.boxes, like.boxes, strict=True):
         for a, b in zip(values_in_order(box), values_in_order(other), strict=True):
-            if _in_lengths_of(a.type, b.type) != b.type:
+            if in_lengths_of_argument(a.type, b.type) != b.type:
                 a.type = join(a.type, b.type)
 
 
@@ -933,7 +909,7 @@ def _renewed(box: AbstractValue, change: Any, done: dict[int, AbstractValue]) ->
 def _matched(
     helper: Helper, call: Called
 ) -> tuple[dict[Value, AbstractValue], dict[int, AbstractValue]]:
-    """Return what a call gives for each parameter, and for each part of the headers."""
+    """Return the arguments of a call by parameter, and by the identity of each header."""
     given: dict[Value, AbstractValue] = {}
     boxes: dict[int, AbstractValue] = {}
     for known, box in zip(helper.boxes, call.given, strict=True):
