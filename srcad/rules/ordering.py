@@ -4,13 +4,10 @@ import numpy as np
 
 from srcad.rules.conjugates import ORDER, REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, facts, nondifferentiable, tangent
-from srcad.rules.row import NoPartial, Result
+from srcad.rules.row import Result
 from srcad.rules.shape import flattened, unflattened
 from srcad.rules.writes import add_at_repeated, updated
 from srcad.runtime import unbroadcast
-
-ROWS = NoPartial("np.unique has a rule without axis=")
-PERIOD = NoPartial("np.interp with period= has no rule")
 
 
 @adjoint(np.sort, samples=lambda f, v, t: [f(t), f(t, 0), f(t, 1), f(t, None), f(v)])
@@ -74,6 +71,7 @@ def partition_tangent(a_dot, y, a, kth, axis=-1, *, kind="introselect"):
 
 @adjoint(
     np.unique, real_only=True, takes_lists=False, active=("ar",),
+    refuses={"axis": "np.unique has a rule for single entries, without axis=."},
     result=Result(
         lambda return_index=False, return_inverse=False, return_counts=False: (
             1 + return_index + return_inverse + return_counts
@@ -90,8 +88,6 @@ def unique(
     equal_nan=True, sorted=True,
 ):  # fmt: skip
     """The first of equal entries has the cotangent."""
-    if axis is not None:
-        return ROWS
     several = return_index or return_inverse or return_counts
     g = y_bar[0] if several else y_bar
     first = np.unique(ar, return_index=True, equal_nan=equal_nan)[1]
@@ -197,6 +193,7 @@ def nanmedian(y_bar, y, a, axis=None, *, keepdims=False):
 
 @adjoint(
     np.interp,
+    refuses={"period": "np.interp has a rule without period=."},
     entries="evaluated",
     order="C",
     active=("x", "xp", "fp", "left", "right"),
@@ -210,8 +207,6 @@ def nanmedian(y_bar, y, a, axis=None, *, keepdims=False):
 )  # fmt: skip
 def interp(y_bar, y, x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear: at a point of `xp`, the slope of the interval to its right."""
-    if period is not None:
-        return PERIOD, PERIOD, PERIOD, PERIOD, PERIOD
     last = np.size(xp) - 1
     k = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, last - 1)
     low, high = np.asarray(xp)[k], np.asarray(xp)[k + 1]

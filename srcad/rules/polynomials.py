@@ -9,7 +9,6 @@ from srcad.rules.linalg import pinv_cotangent
 from srcad.rules.registry import static
 from srcad.rules.row import NoPartial, Result
 
-MORE_RESULTS = NoPartial("np.polyfit with full= or cov= has no rule: call it without")
 MATRIX = NoPartial("np.poly of a matrix has no rule: call it with the eigenvalues")
 DIVISION = NoPartial("np.polydiv has no rule: NumPy cuts small coefficients of the remainder")
 SEVERAL = NoPartial("np.polyval has a rule for coefficients with one axis")
@@ -121,6 +120,7 @@ def polyint(y_bar, p, m=1, k=None):
 # ------------------------------------------------------------------------ least squares
 @adjoint(
     np.polyfit, real_only=True, active=("x", "y", "w"),
+    refuses=dict.fromkeys(("full", "cov"), "it is known for the coefficients alone; leave it out"),
     samples=lambda f, array, near: [
         f(array(6), array(6), 2), f(array(6), array(6, 2), 1),
         f(array(6), array(6), 2, w=near(0.5, 2.0, 6)), f(array(6), array(6), 1, rcond=1e-9)],
@@ -134,8 +134,6 @@ def polyfit(p_bar, p, x, y, deg, rcond=None, full=False, w=None, cov=False):
 
     Source: Golub and Pereyra (1973), *The differentiation of pseudo-inverses*.
     """
-    if full or cov:
-        return MORE_RESULTS, MORE_RESULTS, MORE_RESULTS
     powers = np.vander(x, deg + 1)
     a = powers if w is None else powers * w[:, None]
     size = np.sqrt(np.sum(a * a, axis=0))

@@ -106,7 +106,10 @@ def _spelled(value: Any) -> str:
     if isinstance(value, FunctionType):
         return _without_decorators(value)
     if isinstance(value, Mapping):
-        return "; ".join(f"{_spelled(key)}: {_spelled(item)}" for key, item in value.items())
+        keys: dict[str, list[str]] = {}
+        for key, item in value.items():
+            keys.setdefault(_spelled(item), []).append(_spelled(key))
+        return "; ".join(f"{', '.join(names)}: {item}" for item, names in keys.items())
     if isinstance(value, tuple):
         return ", ".join(_spelled(item) for item in value)
     return qualified_name(value) if callable(value) else str(value)

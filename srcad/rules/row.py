@@ -91,6 +91,8 @@ Memory = (
 )
 
 
+_NO_OPTIONS: Mapping[str, str] = types.MappingProxyType({})
+
 # What it costs to compute a result again: nothing worth memory, as it is a view.
 Cost = Literal["", "nothing"]
 
@@ -242,6 +244,8 @@ class Columns(TypedDict, total=False):
     selects: str
     of_real: Literal["", "zero"]
     real_only: bool
+    refuses: Mapping[str, str]
+    max_rank: int | None
     sign: Sign | None
     method: str
     special: tuple[str, ...]
@@ -327,6 +331,11 @@ class Rule:
     real_only : bool
         True if the formula of the derivative is for real numbers: a derivative of a call with
         complex operands, or complex results, is refused.
+    refuses : mapping of str to str
+        Options for which the rule has no derivative, each with the reason: a derivative of a call
+        that gives another value than the default one is refused.
+    max_rank : int or None
+        The largest number of axes of an operand that the rule is for; None if it is for any.
     sign : Sign or None
         The operator that computes the same, at least of flags; a call of the function of `operator`
         is written so.
@@ -407,6 +416,8 @@ class Rule:
     selects: str = ""
     of_real: Literal["", "zero"] = ""
     real_only: bool = False
+    refuses: Mapping[str, str] = _NO_OPTIONS
+    max_rank: int | None = None
     sign: Sign | None = None
     method: str = ""
     special: tuple[str, ...] = ()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
+
+import numpy as np
 
 from srcad import runtime
 from srcad.analysis.activity import Facts, activity
@@ -13,7 +16,20 @@ from srcad.analysis.arguments import arguments, differentiable_arguments, has_fl
 from srcad.errors import MissingRuleError, NotDifferentiableError, SrcadError, UnsupportedTypeError
 from srcad.ir import primitives, text
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, If, Op, Routine, Value, walk
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Display,
+    Function,
+    If,
+    Op,
+    Routine,
+    Value,
+    walk,
+)
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.traits import (
     answers,
@@ -197,6 +213,8 @@ def refuse_texts(
 def refuse_missing_cotangents(scope: ReverseScope, op: Call, rule: Rule) -> None:
     """Refuse a rule that leaves out an argument of a call."""
     _refuse_unknown_arguments(op, rule)
+    _refuse_options(scope, op, rule)
+    _refuse_axes(scope, op, rule)
     _refuse_missing_entries(scope, op, rule)
     _refuse_perhaps_steps(scope, op, rule)
     _refuse_complex(scope, op, rule)
@@ -217,6 +235,71 @@ def _refuse_unknown_arguments(op: Call, rule: Rule) -> None:
             where=op.where,
             help=("leave the argument out, or write a rule that has it:  @srcad.rules.adjoint",),
         )
+
+
+def _refuse_options(scope: ReverseScope, op: Call, rule: Rule) -> None:
+    """Refuse a call with an option that the rule is not for; perhaps only when it runs."""
+    if not rule.refuses:
+        return
+    assert rule.function is not None
+    known = inspect.signature(rule.function).parameters
+    for place, arg in arguments(op).items():
+        name = rule.parameters[place] if isinstance(place, int) else place
+        if name not in rule.refuses:
+            continue
+        default, problem = known[name].default, f"with the option {name!r}"
+        if not isinstance(arg, Const):
+            differs = operator.is_not if default is None else operator.ne
+            test = scope.builder.call(differs, arg, Const(default))
+            _refuse_when_it_runs(scope, op, test, f"{problem}: {rule.refuses[name]}")
+        elif arg.value != default:
+            raise NotDifferentiableError(
+                f"{qualified_name(op.target)} is not differentiable {problem}",
+                where=op.where,
+                why=rule.refuses[name],
+                help=(f"treat the result as a constant:  {_as_constant(op)}",),
+            )
+
+
+def _refuse_axes(scope: ReverseScope, op: Call, rule: Rule) -> None:
+    """Refuse a call with an operand of more axes than the rule is for; perhaps when it runs."""
+    if rule.max_rank is None:
+        return
+    reason = f"its rule is for operands of at most {rule.max_rank} axes, not for stacks of them"
+    for operand in _leaves(arguments(op).values()):
+        for leaf in numbers_in(argument_type(operand)):
+            if leaf.shape is not None and len(leaf.shape) > rule.max_rank:
+                raise NotDifferentiableError(
+                    f"{qualified_name(op.target)} is not differentiable at an operand of "
+                    f"{len(leaf.shape)} axes",
+                    where=op.where,
+                    why=f"{reason}.",
+                    help=(
+                        "call the function for each item of the stack:  "
+                        "np.stack([f(item) for item in stack])",
+                    ),
+                )
+            if leaf.shape is None:
+                rank = scope.builder.call(np.ndim, operand)
+                test = scope.builder.call(operator.gt, rank, Const(rule.max_rank))
+                _refuse_when_it_runs(scope, op, test, f"here: {reason}")
+
+
+def _leaves(args: Iterable[Arg]) -> Iterator[Arg]:
+    """Yield arguments, of a tuple or list that the call makes its items."""
+    for arg in args:
+        if isinstance(arg, Display):
+            yield from _leaves(arg.items)
+        else:
+            yield arg
+
+
+def _refuse_when_it_runs(scope: ReverseScope, op: Call, test: Atom, problem: str) -> None:
+    """Raise when the derivative is computed, if a test holds."""
+    raising = Builder(where=op.where, half=scope.builder.half)
+    sentence = f"{qualified_name(op.target)} is not differentiable {problem}"
+    raising.call(runtime.raise_undecided, Const(sentence), effect=True, type=OPAQUE)
+    scope.builder.if_(test, raising.finish(), Block((), (), ()))
 
 
 def _refuse_complex(scope: ReverseScope, op: Call, rule: Rule) -> None:

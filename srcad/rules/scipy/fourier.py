@@ -13,10 +13,11 @@ from scipy import fft as fourier
 
 from srcad.rules import fft as of_numpy
 from srcad.rules.declare import linear, nondifferentiable
-from srcad.rules.row import COMPLEX, NoPartial
+from srcad.rules.row import COMPLEX
+from srcad.rules.scipy.linalg_systems import overwrites
 from srcad.rules.shape import span
 
-OVERWRITTEN = NoPartial("overwrite_x=True destroys numbers that a derivative needs; leave it out")
+_WRITES = overwrites("x")
 
 nondifferentiable(fourier.fftfreq, fourier.rfftfreq, fourier.next_fast_len)
 
@@ -24,109 +25,138 @@ nondifferentiable(fourier.fftfreq, fourier.rfftfreq, fourier.next_fast_len)
 # ------------------------------------------------------------------------ Fourier transforms
 @linear(
     fourier.fft,
+    refuses=_WRITES,
     result=COMPLEX,
     samples=lambda f, v, m: [f(v), f(m, 3), f(m, 5, 0, "ortho"), f(v, norm="forward")],
 )
 def fft(y_bar, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.fft(y_bar, x, n, axis, norm)
+    return of_numpy.fft(y_bar, x, n, axis, norm)
 
 
 @linear(
     fourier.ifft,
+    refuses=_WRITES,
     result=COMPLEX,
     samples=lambda f, v, m: [f(m, 5), f(m, 2, 0, "ortho"), f(v, norm="forward")],
 )
 def ifft(y_bar, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.ifft(y_bar, x, n, axis, norm)
+    return of_numpy.ifft(y_bar, x, n, axis, norm)
 
 
 @linear(
     fourier.rfft,
+    refuses=_WRITES,
     result=COMPLEX,
     samples=lambda f, v, m: [f(v), f(m, 3), f(m, 5, 0, "ortho"), f(v, norm="forward")],
 )
 def rfft(y_bar, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.rfft(y_bar, x, n, axis, norm)
+    return of_numpy.rfft(y_bar, x, n, axis, norm)
 
 
 @linear(
     fourier.irfft,
+    refuses=_WRITES,
     samples=lambda f, v, m: [f(v), f(m, 3), f(m, 8, 0, "ortho"), f(v, 7, norm="forward")],
 )
 def irfft(y_bar, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.irfft(y_bar, x, n, axis, norm)
+    return of_numpy.irfft(y_bar, x, n, axis, norm)
 
 
-@linear(fourier.hfft, samples=lambda f, v, m: [f(v), f(m, 7), f(m, axis=0, norm="ortho")])
+@linear(
+    fourier.hfft,
+    refuses=_WRITES,
+    samples=lambda f, v, m: [f(v), f(m, 7), f(m, axis=0, norm="ortho")],
+)
 def hfft(y_bar, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.hfft(y_bar, x, n, axis, norm)
+    return of_numpy.hfft(y_bar, x, n, axis, norm)
 
 
 @linear(
     fourier.ihfft,
+    refuses=_WRITES,
     result=COMPLEX,
     samples=lambda f, v, m: [f(v), f(m, 3), f(m, axis=0, norm="ortho")],
 )
 def ihfft(y_bar, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.ihfft(y_bar, x, n, axis, norm)
+    return of_numpy.ihfft(y_bar, x, n, axis, norm)
 
 
 @linear(
     fourier.fftn,
+    refuses=_WRITES,
     result=COMPLEX,
     samples=lambda f, m, t: [f(m), f(t, axes=(0, 2)), f(t, (3, 2), (0, -1), "ortho")],
 )
 def fftn(y_bar, x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.fftn(y_bar, x, s, axes, norm)
+    return of_numpy.fftn(y_bar, x, s, axes, norm)
 
 
 @linear(
     fourier.ifftn,
+    refuses=_WRITES,
     result=COMPLEX,
     samples=lambda f, m, t: [f(m, norm="forward"), f(t, (3, 2), (0, -1), "ortho")],
 )
 def ifftn(y_bar, x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.ifftn(y_bar, x, s, axes, norm)
-
-
-@linear(fourier.fft2, result=COMPLEX, samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")])
-def fft2(y_bar, x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.fft2(y_bar, x, s, axes, norm)
+    return of_numpy.ifftn(y_bar, x, s, axes, norm)
 
 
 @linear(
-    fourier.ifft2, result=COMPLEX, samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")]
+    fourier.fft2,
+    refuses=_WRITES,
+    result=COMPLEX,
+    samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")],
+)
+def fft2(y_bar, x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
+    return of_numpy.fft2(y_bar, x, s, axes, norm)
+
+
+@linear(
+    fourier.ifft2,
+    refuses=_WRITES,
+    result=COMPLEX,
+    samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")],
 )
 def ifft2(y_bar, x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.ifft2(y_bar, x, s, axes, norm)
+    return of_numpy.ifft2(y_bar, x, s, axes, norm)
 
 
 @linear(
     fourier.rfftn,
+    refuses=_WRITES,
     result=COMPLEX,
     samples=lambda f, t: [f(t), f(t, axes=(2, 0)), f(t, (3, 3), (0, -1), "ortho")],
 )
 def rfftn(y_bar, x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.rfftn(y_bar, x, s, axes, norm)
+    return of_numpy.rfftn(y_bar, x, s, axes, norm)
 
 
 @linear(
-    fourier.irfftn, samples=lambda f, t: [f(t), f(t, axes=(2, 0)), f(t, (3, 5), (0, -1), "ortho")]
+    fourier.irfftn,
+    refuses=_WRITES,
+    samples=lambda f, t: [f(t), f(t, axes=(2, 0)), f(t, (3, 5), (0, -1), "ortho")],
 )
 def irfftn(y_bar, x, s=None, axes=None, norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.irfftn(y_bar, x, s, axes, norm)
+    return of_numpy.irfftn(y_bar, x, s, axes, norm)
 
 
 @linear(
-    fourier.rfft2, result=COMPLEX, samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")]
+    fourier.rfft2,
+    refuses=_WRITES,
+    result=COMPLEX,
+    samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")],
 )
 def rfft2(y_bar, x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.rfft2(y_bar, x, s, axes, norm)
+    return of_numpy.rfft2(y_bar, x, s, axes, norm)
 
 
-@linear(fourier.irfft2, samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")])
+@linear(
+    fourier.irfft2,
+    refuses=_WRITES,
+    samples=lambda f, m, t: [f(m), f(t, (2, 5), (0, 1), "ortho")],
+)
 def irfft2(y_bar, x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None):
-    return OVERWRITTEN if overwrite_x else of_numpy.irfft2(y_bar, x, s, axes, norm)
+    return of_numpy.irfft2(y_bar, x, s, axes, norm)
 
 
 @linear(fourier.fftshift, entries="moved", samples=lambda f, m: [f(m), f(m, (-1,))])
@@ -141,7 +171,7 @@ def ifftshift(y_bar, x, axes=None):
 
 # ------------------------------------------------------------------------ cosines and sines
 @linear(
-    fourier.dct, real_only=True,
+    fourier.dct, refuses=_WRITES, real_only=True,
     samples=lambda f, v, m: [
         f(v), *[f(m, k) for k in (1, 2, 3, 4)], *[f(m, k, 5, 0, "ortho") for k in (1, 2, 3, 4)],
         f(v, 2, 3, norm="forward"), f(v, 3, norm="ortho", orthogonalize=False),
@@ -151,15 +181,13 @@ def dct(
     y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     orthogonalize=None,
 ):  # fmt: skip
-    if overwrite_x:
-        return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
     bar = transposed(fourier.dct, y_bar, type, axis, norm, is_orthogonal)
     return of_numpy.fitted(bar, x, n)
 
 
 @linear(
-    fourier.idct, real_only=True,
+    fourier.idct, refuses=_WRITES, real_only=True,
     samples=lambda f, v, m: [
         f(v), *[f(m, k) for k in (1, 2, 3, 4)], *[f(m, k, 5, 0, "ortho") for k in (1, 2, 3, 4)],
         f(v, 2, 3, norm="forward"), f(v, 3, norm="ortho", orthogonalize=False),
@@ -169,8 +197,6 @@ def idct(
     y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     orthogonalize=None,
 ):  # fmt: skip
-    if overwrite_x:
-        return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
     bar = transposed(
         fourier.dct, y_bar, inverse_type(type), axis, of_numpy.turned_round(norm), is_orthogonal
@@ -179,7 +205,7 @@ def idct(
 
 
 @linear(
-    fourier.dst, real_only=True,
+    fourier.dst, refuses=_WRITES, real_only=True,
     samples=lambda f, v, m: [
         f(v), *[f(m, k) for k in (1, 2, 3, 4)], *[f(m, k, 5, 0, "ortho") for k in (1, 2, 3, 4)],
         f(v, 2, 3, norm="forward"), f(v, 3, norm="ortho", orthogonalize=False),
@@ -189,15 +215,13 @@ def dst(
     y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     orthogonalize=None,
 ):  # fmt: skip
-    if overwrite_x:
-        return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
     bar = transposed(fourier.dst, y_bar, type, axis, norm, is_orthogonal)
     return of_numpy.fitted(bar, x, n)
 
 
 @linear(
-    fourier.idst, real_only=True,
+    fourier.idst, refuses=_WRITES, real_only=True,
     samples=lambda f, v, m: [
         f(v), *[f(m, k) for k in (1, 2, 3, 4)], *[f(m, k, 5, 0, "ortho") for k in (1, 2, 3, 4)],
         f(v, 2, 3, norm="forward"), f(v, 3, norm="ortho", orthogonalize=False),
@@ -207,8 +231,6 @@ def idst(
     y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     orthogonalize=None,
 ):  # fmt: skip
-    if overwrite_x:
-        return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
     bar = transposed(
         fourier.dst, y_bar, inverse_type(type), axis, of_numpy.turned_round(norm), is_orthogonal
@@ -217,7 +239,7 @@ def idst(
 
 
 @linear(
-    fourier.dctn, real_only=True,
+    fourier.dctn, refuses=_WRITES, real_only=True,
     samples=lambda f, m, t: [
         f(m), *[f(t, k, axes=(0, 2)) for k in (1, 2, 3, 4)],
         f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward"),
@@ -227,8 +249,6 @@ def dctn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
     orthogonalize=None,
 ):  # fmt: skip
-    if overwrite_x:
-        return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
     along = span(0, np.ndim(x)) if axes is None and s is None else of_numpy.chosen(s, axes)
     bar = transposed(fourier.dctn, y_bar, type, along, norm, is_orthogonal)
@@ -236,7 +256,7 @@ def dctn(
 
 
 @linear(
-    fourier.idctn, real_only=True,
+    fourier.idctn, refuses=_WRITES, real_only=True,
     samples=lambda f, m, t: [
         f(m), *[f(t, k, axes=(0, 2)) for k in (1, 2, 3, 4)],
         f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward"),
@@ -246,8 +266,6 @@ def idctn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
     orthogonalize=None,
 ):  # fmt: skip
-    if overwrite_x:
-        return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
     along = span(0, np.ndim(x)) if axes is None and s is None else of_numpy.chosen(s, axes)
     bar = transposed(
@@ -257,7 +275,7 @@ def idctn(
 
 
 @linear(
-    fourier.dstn, real_only=True,
+    fourier.dstn, refuses=_WRITES, real_only=True,
     samples=lambda f, m, t: [
         f(m), *[f(t, k, axes=(0, 2)) for k in (1, 2, 3, 4)],
         f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward"),
@@ -267,8 +285,6 @@ def dstn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
     orthogonalize=None,
 ):  # fmt: skip
-    if overwrite_x:
-        return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
     along = span(0, np.ndim(x)) if axes is None and s is None else of_numpy.chosen(s, axes)
     bar = transposed(fourier.dstn, y_bar, type, along, norm, is_orthogonal)
@@ -276,7 +292,7 @@ def dstn(
 
 
 @linear(
-    fourier.idstn, real_only=True,
+    fourier.idstn, refuses=_WRITES, real_only=True,
     samples=lambda f, m, t: [
         f(m), *[f(t, k, axes=(0, 2)) for k in (1, 2, 3, 4)],
         f(t, 3, (3, 2), (0, -1), "ortho"), f(m, 2, norm="forward"),
@@ -286,8 +302,6 @@ def idstn(
     y_bar, x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
     orthogonalize=None,
 ):  # fmt: skip
-    if overwrite_x:
-        return OVERWRITTEN
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
     along = span(0, np.ndim(x)) if axes is None and s is None else of_numpy.chosen(s, axes)
     bar = transposed(

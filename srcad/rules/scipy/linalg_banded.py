@@ -11,7 +11,7 @@ from scipy import linalg
 from srcad.rules.declare import adjoint, nondifferentiable, tangent
 from srcad.rules.gaps import VALUES
 from srcad.rules.linalg import of_turn
-from srcad.rules.row import NoPartial, Result
+from srcad.rules.row import Result
 from srcad.rules.scipy.linalg_special import (
     band_of_product,
     shifted,
@@ -19,16 +19,16 @@ from srcad.rules.scipy.linalg_special import (
     transposed_band,
 )
 from srcad.rules.scipy.linalg_spectral import among_all, padded
-from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
+from srcad.rules.scipy.linalg_systems import overwrites
 
 VALUES.update(dict.fromkeys((linalg.eig_banded, linalg.eigvals_banded), 0))
 
-MAX_EV = NoPartial("its rule is for max_ev=0, which returns all eigenvalues that are selected")
+_MAX_EV = "its rule is for max_ev=0, which returns all eigenvalues that are selected"
 
 
 # ------------------------------------------------------------------------ Cholesky
 @adjoint(
-    linalg.cholesky_banded, real_only=True,
+    linalg.cholesky_banded, refuses=overwrites("ab"), max_rank=2, real_only=True,
     samples=lambda f, array: [
         f(array(2, 5) + np.array([[0], [6]])), f(array(3, 5) + np.array([[0], [0], [9]])),
         f(array(3, 5) + np.array([[9], [0], [0]]), lower=True),
@@ -36,18 +36,12 @@ MAX_EV = NoPartial("its rule is for max_ev=0, which returns all eigenvalues that
 )  # fmt: skip
 def cholesky_banded(y_bar, y, ab, overwrite_ab=False, lower=False, check_finite=True):
     """SciPy copies the corners that lie outside of the matrix."""
-    if overwrite_ab:
-        return OVERWRITES
-    if np.ndim(ab) != 2:
-        return STACK
     return by_columns(reversed_columns, y, y_bar, lower)
 
 
 @tangent(linalg.cholesky_banded)
-def cholesky_banded_tangent(
-    ab_dot, y, ab, overwrite_ab=False, lower=False, check_finite=True
-):  # fmt: skip
-    return by_columns(moved_columns, y, ab_dot, lower) if np.ndim(ab) == 2 else STACK
+def cholesky_banded_tangent(ab_dot, y, ab, overwrite_ab=False, lower=False, check_finite=True):
+    return by_columns(moved_columns, y, ab_dot, lower)
 
 
 def by_columns(recurrence, y, change, lower):
@@ -106,7 +100,8 @@ def moved_columns(factor, dot):
 
 
 @adjoint(
-    linalg.cho_solve_banded, real_only=True, lists=("cb_and_lower",),
+    linalg.cho_solve_banded, refuses=overwrites("b"), max_rank=2, real_only=True,
+    lists=("cb_and_lower",),
     samples=lambda f, v, array: [
         f((array(2, 4) + np.array([[0], [5]]), False), v),
         f((array(3, 4) + np.array([[5], [0], [0]]), True), array(4, 2)),
@@ -118,11 +113,7 @@ def cho_solve_banded(y_bar, y, cb_and_lower, b, overwrite_b=False, check_finite=
 
     An upper band holds ``u = l.T``, and `u_bar` is the transpose.
     """
-    if overwrite_b:
-        return OVERWRITES, OVERWRITES
     cb, lower = cb_and_lower
-    if np.ndim(cb) > 2 or np.ndim(b) > 2:
-        return STACK, STACK
     bar = linalg.cho_solve_banded(cb_and_lower, y_bar, check_finite=False)
     turned_y, turned_bar = product_of_upper(cb, y, lower), product_of_upper(cb, -bar, lower)
     count = np.shape(cb)[0]
@@ -145,7 +136,8 @@ def product_of_upper(cb, x, lower):
 
 # ------------------------------------------------------------------------ eigenvalues
 @adjoint(
-    linalg.eigvals_banded, real_only=True, active=("a_band",),
+    linalg.eigvals_banded, refuses=overwrites("a_band"), max_rank=2, real_only=True,
+    active=("a_band",),
     samples=lambda f, array: [
         f(array(2, 4)), f(array(3, 4), lower=True), f(array(1, 3)),
         f(array(2, 4), select="i", select_range=(1, 2)),
@@ -156,10 +148,6 @@ def eigvals_banded(
     check_finite=True,
 ):  # fmt: skip
     """The band of ``v w_bar v.T``."""
-    if overwrite_a_band:
-        return OVERWRITES
-    if np.ndim(a_band) > 2:
-        return STACK
     if np.shape(a_band)[0] == 0:
         return np.zeros_like(a_band)
     v = linalg.eig_banded(a_band, lower=lower, select=select, select_range=select_range)[1]
@@ -167,7 +155,8 @@ def eigvals_banded(
 
 
 @adjoint(
-    linalg.eig_banded, real_only=True,
+    linalg.eig_banded, refuses={**overwrites("a_band"), "max_ev": _MAX_EV}, max_rank=2,
+    real_only=True,
     result=Result(lambda eigvals_only=False: 1 if eigvals_only else 2), active=("a_band",),
     samples=lambda f, array: [
         f(array(2, 4)), f(array(3, 4), lower=True), f(array(2, 4), eigvals_only=True),
@@ -183,12 +172,6 @@ def eig_banded(
 
     Eigenvectors of equal eigenvalues have none: nan, and a warning, where they are coupled.
     """
-    if overwrite_a_band:
-        return OVERWRITES
-    if max_ev != 0:
-        return MAX_EV
-    if np.ndim(a_band) > 2:
-        return STACK
     if np.shape(a_band)[0] == 0:
         return np.zeros_like(a_band)
     if eigvals_only:

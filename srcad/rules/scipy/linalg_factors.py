@@ -7,19 +7,18 @@ from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.linalg import adjoined, cholesky_cotangent, transposed, triangle
 from srcad.rules.row import DOUBLE, Result
 from srcad.rules.scipy import IS_BEFORE_1_18
-from srcad.rules.scipy.linalg_systems import NUMBER, OVERWRITES, STACK, order_of_rows
+from srcad.rules.scipy.linalg_systems import NUMBER, order_of_rows, overwrites
 
 
 # ------------------------------------------------------------------------ Cholesky
 @adjoint(
     linalg.cholesky,
+    refuses=overwrites("a"),
     result=DOUBLE,
     samples=lambda f, spd: [f(spd(3, 3)), f(spd(2, 3, 3)), f(spd(3, 3), lower=True)],
 )
 def cholesky(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
     """As of `numpy.linalg.cholesky`: the cotangent is symmetric."""
-    if overwrite_a:
-        return OVERWRITES
     if np.ndim(a) < 2:
         return NUMBER
     if lower:
@@ -29,13 +28,12 @@ def cholesky(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
 
 @adjoint(
     linalg.cho_factor,
+    refuses=overwrites("a"),
     result=Result(2),
     samples=lambda f, spd: [f(spd(3, 3)), f(spd(2, 3, 3)), f(spd(3, 3), lower=True)],
 )
 def cho_factor(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
     """The other triangle of the result is zero; before SciPy 1.18 it was that of `a`."""
-    if overwrite_a:
-        return OVERWRITES
     if np.ndim(a) < 2:
         return NUMBER
     c_bar = y_bar[0]
@@ -52,20 +50,16 @@ def cho_factor(y_bar, y, a, lower=False, overwrite_a=False, check_finite=True):
 
 # ------------------------------------------------------------------------ LU
 @adjoint(
-    linalg.lu_factor, real_only=True, result=Result(2),
+    linalg.lu_factor, refuses=overwrites("a"), max_rank=2, real_only=True, result=Result(2),
     samples=lambda f, array, square: [
         f(square(3)), f(square(3)[[2, 0, 1]]), f(array(3, 5)), f(array(5, 3))],
 )  # fmt: skip
 def lu_factor(y_bar, y, a, overwrite_a=False, check_finite=True):
     """Both triangles stand in one matrix, without the diagonal of the lower one."""
-    if overwrite_a:
-        return OVERWRITES
     lu, piv = y
     g = y_bar[0]
     if g is None:
         return None
-    if np.ndim(a) > 2:
-        return STACK
     m, n = np.shape(a)
     k = min(m, n)
     lower = np.tril(lu[:, :k], -1) + np.eye(m, k, dtype=lu.dtype)
@@ -74,7 +68,7 @@ def lu_factor(y_bar, y, a, overwrite_a=False, check_finite=True):
 
 
 @adjoint(
-    linalg.lu, real_only=True,
+    linalg.lu, refuses=overwrites("a"), real_only=True,
     result=Result(lambda permute_l=False: 2 if permute_l else 3, static=("p_indices",)),
     samples=lambda f, array, square: [
         f(square(3)[[2, 0, 1]]), f(array(2, 3, 3)), f(array(3, 5)), f(array(5, 3)),
@@ -83,8 +77,6 @@ def lu_factor(y_bar, y, a, overwrite_a=False, check_finite=True):
 )  # fmt: skip
 def lu(y_bar, y, a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
     """``a = p l u`` with a constant `p`."""
-    if overwrite_a:
-        return OVERWRITES
     if np.size(a) == 0:  # SciPy's `p` has no rows then, whatever those of `a` are
         return np.zeros_like(a)
     if permute_l:
@@ -150,7 +142,7 @@ def solved_from_right(a, upper):
 
 # ------------------------------------------------------------------------ LDL
 @adjoint(
-    linalg.ldl, real_only=True, result=Result(3),
+    linalg.ldl, refuses=overwrites("a"), max_rank=2, real_only=True, result=Result(3),
     samples=lambda f, array: [
         f(array(4, 4) + 4 * np.eye(4)), f(array(4, 4) * (1 - np.eye(4))),
         f(array(5, 5), lower=False), f(array(4, 4) * (1 - np.eye(4)), False, False)],
@@ -162,10 +154,6 @@ def ldl(y_bar, y, A, lower=True, hermitian=True, overwrite_a=False, check_finite
     blocks of the diagonal are those of `dd`, and `p` is zero there and beyond.  With a zero pivot
     `l` has no derivative.
     """
-    if overwrite_a:
-        return OVERWRITES
-    if np.ndim(A) != 2:
-        return STACK
     lu, d, perm = y
     lu_bar, d_bar, _ = y_bar
     factor = lu[perm]

@@ -14,10 +14,10 @@ from scipy import linalg
 from srcad.rules.conjugates import REAL_ONLY, conj, may_be_complex
 from srcad.rules.declare import adjoint, nondifferentiable
 from srcad.rules.linalg import adjoined, transposed
-from srcad.rules.row import DOUBLE, NoPartial, Result
-from srcad.rules.scipy.linalg_systems import NUMBER, STACK
+from srcad.rules.row import DOUBLE, Result
+from srcad.rules.scipy.linalg_systems import NUMBER
 
-GENERAL_RICCATI = NoPartial("its rule is for the Riccati equation without e and s")
+_ADDED = dict.fromkeys("es", "its rule is for the Riccati equation without e and s")
 
 
 def blocks(a, e):
@@ -213,6 +213,8 @@ def solve_discrete_lyapunov(y_bar, y, a, q, method=None):
 
 @adjoint(
     linalg.solve_continuous_are,
+    refuses=_ADDED,
+    max_rank=2,
     real_only=True,
     result=DOUBLE,
     samples=lambda f, array, spd: [
@@ -225,12 +227,8 @@ def solve_continuous_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):
 
     With ``k = r**-1 b.T y`` and ``closed = a - b k``, ``closed q_bar + q_bar closed.T = -y_bar``.
     """
-    if e is not None or s is not None:
-        return GENERAL_RICCATI, GENERAL_RICCATI, GENERAL_RICCATI, GENERAL_RICCATI
     if np.ndim(a) < 2 or np.ndim(b) < 2 or np.ndim(q) < 2 or np.ndim(r) < 2:
         return NUMBER, NUMBER, NUMBER, NUMBER
-    if np.ndim(a) > 2 or np.ndim(b) > 2 or np.ndim(q) > 2 or np.ndim(r) > 2:
-        return STACK, STACK, STACK, STACK
     gain = np.linalg.solve(r, b.T @ y)
     q_bar = linalg.solve_continuous_lyapunov(a - b @ gain, -0.5 * (y_bar + y_bar.T))
     a_bar = 2 * y @ q_bar
@@ -240,6 +238,8 @@ def solve_continuous_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):
 
 @adjoint(
     linalg.solve_discrete_are,
+    refuses=_ADDED,
+    max_rank=2,
     real_only=True,
     result=DOUBLE,
     samples=lambda f, array, spd: [
@@ -253,12 +253,8 @@ def solve_discrete_are(y_bar, y, a, b, q, r, e=None, s=None, balanced=True):
     With ``k = (r + b.T y b)**-1 b.T y a`` and ``closed = a - b k``,
     ``q_bar = closed q_bar closed.T + y_bar``.
     """
-    if e is not None or s is not None:
-        return GENERAL_RICCATI, GENERAL_RICCATI, GENERAL_RICCATI, GENERAL_RICCATI
     if np.ndim(a) < 2 or np.ndim(b) < 2 or np.ndim(q) < 2 or np.ndim(r) < 2:
         return NUMBER, NUMBER, NUMBER, NUMBER
-    if np.ndim(a) > 2 or np.ndim(b) > 2 or np.ndim(q) > 2 or np.ndim(r) > 2:
-        return STACK, STACK, STACK, STACK
     turned = b.T @ y
     gain = np.linalg.solve(r + turned @ b, turned @ a)
     closed = a - b @ gain

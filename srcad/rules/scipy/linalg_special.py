@@ -7,7 +7,7 @@ from srcad.rules.conjugates import conj
 from srcad.rules.declare import adjoint, bilinear, linear, tangent
 from srcad.rules.linalg import least_squares
 from srcad.rules.row import DOUBLE, Result
-from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
+from srcad.rules.scipy.linalg_systems import overwrites
 from srcad.runtime import unbroadcast
 
 
@@ -53,6 +53,7 @@ def nothing_of(y_bar, c, r):
 
 @linear(
     linalg.toeplitz,
+    max_rank=1,
     real_only=True,
     entries="moved",
     active=("c", "r"),
@@ -60,8 +61,6 @@ def nothing_of(y_bar, c, r):
 )
 def toeplitz(y_bar, c, r=None):
     """Sums along the diagonals; the first entry of `r` is not read."""
-    if np.ndim(c) > 1 or np.ndim(r) > 1:
-        return STACK, STACK
     if np.size(y_bar) == 0:
         return nothing_of(y_bar, c, r)
     m = np.size(c)
@@ -75,10 +74,8 @@ def toeplitz(y_bar, c, r=None):
     return np.reshape(c_bar, np.shape(c)), np.reshape(r_bar, np.shape(r))
 
 
-@linear(linalg.circulant, entries="moved", samples=lambda f, v: [f(v), f(v[:1])])
+@linear(linalg.circulant, max_rank=1, entries="moved", samples=lambda f, v: [f(v), f(v[:1])])
 def circulant(y_bar, c):
-    if np.ndim(c) > 1:
-        return STACK
     n = np.size(c)
     sums = antidiagonal_sums(y_bar[::-1])
     around = np.concatenate((np.zeros_like(sums[:1]), sums[n:][::-1]))
@@ -87,6 +84,7 @@ def circulant(y_bar, c):
 
 @linear(
     linalg.hankel,
+    max_rank=1,
     entries="moved",
     adds_zeros=True,
     active=("c", "r"),
@@ -94,8 +92,6 @@ def circulant(y_bar, c):
 )
 def hankel(y_bar, c, r=None):
     """Sums along the other diagonals; the first entry of `r` is not read."""
-    if np.ndim(c) > 1 or np.ndim(r) > 1:
-        return STACK, STACK
     if np.size(y_bar) == 0:
         return nothing_of(y_bar, c, r)
     m = np.size(c)
@@ -106,20 +102,16 @@ def hankel(y_bar, c, r=None):
     return c_bar, np.reshape(np.concatenate((np.zeros_like(sums[:1]), sums[m:])), np.shape(r))
 
 
-@adjoint(linalg.companion, samples=lambda f, near: [f(near(0.5, 2.0, 4))])
+@adjoint(linalg.companion, max_rank=1, samples=lambda f, near: [f(near(0.5, 2.0, 4))])
 def companion(y_bar, y, a):
     """The first row is ``-a[1:] / a[0]``."""
-    if np.ndim(a) > 1:
-        return STACK
     row = -y_bar[0] / conj(a[0])
     return np.concatenate((np.sum(row * conj(y[0]), keepdims=True), row))
 
 
-@bilinear(linalg.khatri_rao, samples=lambda f, m, array: [f(m, array(2, 4)), f(m, m)])
+@bilinear(linalg.khatri_rao, max_rank=2, samples=lambda f, m, array: [f(m, array(2, 4)), f(m, m)])
 def khatri_rao(y_bar, a, b):
     """Each column is the Kronecker product of two columns."""
-    if np.ndim(a) > 2 or np.ndim(b) > 2:
-        return STACK, STACK
     g = np.reshape(y_bar, (np.shape(a)[0], np.shape(b)[0], np.shape(a)[1]))
     return np.einsum("ijk,jk->ik", g, conj(b)), np.einsum("ijk,ik->jk", g, conj(a))
 
@@ -157,7 +149,8 @@ def band_of_transpose(y_bar, ab, nlower, nupper):
 
 
 @adjoint(
-    linalg.solve_banded, real_only=True, result=DOUBLE, active=("ab", "b"),
+    linalg.solve_banded, refuses=overwrites("ab", "b"), max_rank=2, real_only=True,
+    result=DOUBLE, active=("ab", "b"),
     samples=lambda f, v, array, near: [
         f((1, 1), array(3, 4) + np.array([[0], [4], [0]]), v),
         f((1, 2), array(4, 5) + np.array([[0], [0], [5], [0]]), array(5, 2)),
@@ -167,10 +160,6 @@ def solve_banded(
     y_bar, y, l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True
 ):  # fmt: skip
     """The corners of `ab` that lie outside of the matrix are not read."""
-    if overwrite_ab or overwrite_b:
-        return OVERWRITES, OVERWRITES
-    if np.ndim(ab) > 2 or np.ndim(b) > 2:
-        return STACK, STACK
     nlower, nupper = l_and_u
     turned = transposed_band(ab, nlower, nupper)
     bar = linalg.solve_banded((nupper, nlower), turned, y_bar, check_finite=False)
@@ -178,7 +167,7 @@ def solve_banded(
 
 
 @adjoint(
-    linalg.solveh_banded, real_only=True, result=DOUBLE,
+    linalg.solveh_banded, refuses=overwrites("ab", "b"), max_rank=2, real_only=True, result=DOUBLE,
     samples=lambda f, v, array: [
         f(array(2, 4) + np.array([[0], [6]]), v),
         f(array(3, 4) + np.array([[9], [0], [0]]), array(4, 2), lower=True),
@@ -188,10 +177,6 @@ def solveh_banded(
     y_bar, y, ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True
 ):  # fmt: skip
     """A diagonal that is stored stands for that on the other side, too."""
-    if overwrite_ab or overwrite_b:
-        return OVERWRITES, OVERWRITES
-    if np.ndim(ab) > 2 or np.ndim(b) > 2:
-        return STACK, STACK
     bar = linalg.solveh_banded(ab, y_bar, lower=lower, check_finite=False)
     return symmetric_band(-bar, y, np.shape(ab)[0], lower), bar
 
@@ -225,8 +210,6 @@ def solveh_banded_tangent(
     ab_dot, b_dot, y, ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True
 ):  # fmt: skip
     """``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
-    if np.ndim(ab) > 2 or np.ndim(b) > 2:
-        return STACK
     if ab_dot is None:
         return linalg.solveh_banded(ab, b_dot, lower=lower, check_finite=False)
     moved = symmetric_band_product(ab_dot, y, lower)
@@ -236,7 +219,7 @@ def solveh_banded_tangent(
 
 # ------------------------------------------------------------------------ least squares
 @adjoint(
-    linalg.lstsq, real_only=True, result=Result(4),
+    linalg.lstsq, refuses=overwrites("a", "b"), max_rank=2, real_only=True, result=Result(4),
     samples=lambda f, v, m, w, array: [
         f(m.T, v), f(m.T, array(4, 2)), f(m, w), f(m.T, v, 1e-9),
         f(m.T, v, lapack_driver="gelss"),
@@ -247,8 +230,4 @@ def lstsq(
     lapack_driver=None,
 ):  # fmt: skip
     """At matrices with a rank that does not change nearby."""
-    if overwrite_a or overwrite_b:
-        return OVERWRITES, OVERWRITES
-    if np.ndim(a) > 2 or np.ndim(b) > 2:
-        return STACK, STACK
     return least_squares(y_bar, y, a, b, np.linalg.pinv(np.asarray(a, y[0].dtype), rtol=cond))

@@ -22,7 +22,7 @@ from srcad.rules.linalg import (
 )
 from srcad.rules.row import NoPartial, Result
 from srcad.rules.scipy import IS_BEFORE_1_18
-from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
+from srcad.rules.scipy.linalg_systems import overwrites
 
 VALUES.update(dict.fromkeys((linalg.eigh, linalg.eigvalsh, linalg.eig, linalg.eigvals), 0))
 VALUES.update({linalg.svd: 1, linalg.svdvals: 0})
@@ -30,10 +30,11 @@ VALUES.update({linalg.svd: 1, linalg.svdvals: 0})
 SUBSET = NoPartial(
     "its rule is for all eigenvectors of a pair of matrices: leave out subset_by_index"
 )
-PAIR = NoPartial(
-    "its rule is for one matrix: of a pair with a regular b, pass np.linalg.solve(b, a)"
+_PAIR = dict.fromkeys(
+    ("b", "homogeneous_eigvals"),
+    "its rule is for one matrix: of a pair with a regular b, pass np.linalg.solve(b, a)",
 )
-LEFT = NoPartial("its rule is for the right vectors; the left ones are np.linalg.inv(v).conj().T")
+_LEFT = "its rule is for the right vectors; the left ones are np.linalg.inv(v).conj().T"
 TYPE = NoPartial("its rule is for type=1, a @ v = w * b @ v")
 FULL_MODE = NoPartial(
     "the last columns of a full q are not unique: pass mode='economic', or take r alone"
@@ -41,7 +42,7 @@ FULL_MODE = NoPartial(
 FULL_RQ = NoPartial(
     "the first rows of a full q are not unique: pass mode='economic', or take r alone"
 )
-PIVOTING = NoPartial("its rule is for pivoting=False: use scipy.linalg.qr, and multiply by its q")
+_PIVOTING = "its rule is for pivoting=False: use scipy.linalg.qr, and multiply by its q"
 RAW = NoPartial("mode='raw' returns the reflectors of LAPACK; use mode='economic'")
 
 
@@ -93,7 +94,7 @@ def of_pinvh(y_bar, y, a, lower):
 
 # ------------------------------------------------------------------------ eigenvalues
 @adjoint(
-    linalg.eig, active=("a", "b"), samples=(),
+    linalg.eig, refuses={**overwrites("a", "b"), **_PAIR, "left": _LEFT}, samples=(),
     result=Result(lambda left=False, right=True: 1 + left + right, dtype="real or complex"),
 )  # fmt: skip
 def eig(
@@ -101,27 +102,12 @@ def eig(
     check_finite=True, homogeneous_eigvals=False,
 ):  # fmt: skip
     """As of `numpy.linalg.eig`: what depends on the phases of the vectors raises."""
-    if overwrite_a or overwrite_b:
-        return OVERWRITES, OVERWRITES
-    if b is not None or homogeneous_eigvals:
-        return PAIR, PAIR
-    if left:
-        return LEFT, LEFT
-    if right:
-        return plain.eig(y_bar, y, a), None
-    return plain.eigvals(y_bar, y, a), None
-
-
-def of_eigvals(y_bar, y, a, b, overwrites, homogeneous):
-    if overwrites:
-        return OVERWRITES, OVERWRITES
-    if b is not None or homogeneous:
-        return PAIR, PAIR
-    return plain.eigvals(y_bar, y, a), None
+    return plain.eig(y_bar, y, a) if right else plain.eigvals(y_bar, y, a)
 
 
 eigvals_row = adjoint(
-    linalg.eigvals, active=("a", "b"), result=Result(dtype="real or complex"),
+    linalg.eigvals, refuses={**overwrites("a", "b"), **_PAIR},
+    result=Result(dtype="real or complex"),
     samples=lambda f, array, spd: [
         f(array(4, 4)), f(spd(3, 3) + array(3, 3) / 9), f(array(2, 3, 3))],
 )  # fmt: skip
@@ -133,7 +119,7 @@ if IS_BEFORE_1_18:
         y_bar, y, a, b=None, overwrite_a=False, check_finite=True, homogeneous_eigvals=False
     ):
         """As of `numpy.linalg.eigvals`."""
-        return of_eigvals(y_bar, y, a, b, overwrite_a, homogeneous_eigvals)
+        return plain.eigvals(y_bar, y, a)
 
 else:
 
@@ -143,11 +129,11 @@ else:
         homogeneous_eigvals=False,
     ):  # fmt: skip
         """As of `numpy.linalg.eigvals`."""
-        return of_eigvals(y_bar, y, a, b, overwrite_a or overwrite_b, homogeneous_eigvals)
+        return plain.eigvals(y_bar, y, a)
 
 
 @adjoint(
-    linalg.eigh,
+    linalg.eigh, refuses=overwrites("a", "b"),
     result=Result(lambda eigvals_only=False: 1 if eigvals_only else 2), active=("a", "b"),
     samples=lambda f, spd, array: [
         f(spd(4, 4), driver="evd"), f(spd(3, 3), lower=False, driver="ev"),
@@ -165,8 +151,6 @@ def eigh(
 
     Eigenvectors of equal eigenvalues have none: nan, and a warning, where they are coupled.
     """
-    if overwrite_a or overwrite_b:
-        return OVERWRITES, OVERWRITES
     if type != 1 and b is not None:
         return TYPE, TYPE
     if eigvals_only:
@@ -182,7 +166,7 @@ def eigh(
 
 
 @adjoint(
-    linalg.eigvalsh, active=("a", "b"),
+    linalg.eigvalsh, refuses=overwrites("a", "b"), active=("a", "b"),
     samples=lambda f, spd: [
         f(spd(4, 4)), f(spd(2, 3, 3), lower=False), f(spd(3, 3), spd(3, 3)),
         f(spd(4, 4), subset_by_index=[0, 1]), f(spd(4, 4), driver="ev")],
@@ -191,8 +175,6 @@ def eigvalsh(
     y_bar, y, a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1,
     check_finite=True, subset_by_index=None, driver=None,
 ):  # fmt: skip
-    if overwrite_a or overwrite_b:
-        return OVERWRITES, OVERWRITES
     if type != 1 and b is not None:
         return TYPE, TYPE
     return eigenvalues(y_bar, y, a, b, lower, subset_by_index)
@@ -267,15 +249,13 @@ def of_pair(w_bar, v_bar, w, v, a, uplo):
 
 
 # ------------------------------------------------------------------------ singular values
-@adjoint(linalg.svdvals, samples=lambda f, m, t: [f(m), f(m.T), f(t)])
+@adjoint(linalg.svdvals, refuses=overwrites("a"), samples=lambda f, m, t: [f(m), f(m.T), f(t)])
 def svdvals(y_bar, y, a, overwrite_a=False, check_finite=True):
-    if overwrite_a:
-        return OVERWRITES
     return plain.svdvals(y_bar, y, a)
 
 
 @adjoint(
-    linalg.svd,
+    linalg.svd, refuses=overwrites("a"),
     result=Result(lambda compute_uv=True: 3 if compute_uv else 1, static=("full_matrices",)),
     samples=lambda f, m, t, square: [
         f(m, full_matrices=False), f(m.T, full_matrices=False), f(m, compute_uv=False),
@@ -285,8 +265,6 @@ def svd(
     y_bar, y, a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True,
     lapack_driver="gesdd",
 ):  # fmt: skip
-    if overwrite_a:
-        return OVERWRITES
     return plain.svd(y_bar, y, a, full_matrices, compute_uv)
 
 
@@ -297,7 +275,7 @@ def count_of_qr(mode="full", pivoting=False):
 
 
 @adjoint(
-    linalg.qr, result=Result(count_of_qr),
+    linalg.qr, refuses=overwrites("a"), result=Result(count_of_qr),
     samples=lambda f, m, t, square: [
         f(m.T, mode="economic"), f(m, mode="economic"), f(square(3)), f(m.T, mode="r"),
         f(m, mode="r"), f(t, mode="economic"), f(m.T, mode="economic", pivoting=True),
@@ -307,8 +285,6 @@ def qr(
     y_bar, y, a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True
 ):  # fmt: skip
     """The signs and the order of columns are constant."""
-    if overwrite_a:
-        return OVERWRITES
     if mode == "raw":
         return RAW
     k = min(np.shape(a)[-2], np.shape(a)[-1])
@@ -336,7 +312,8 @@ def in_order(bar, places, a):
 
 # ------------------------------------------------------------------------ RQ
 @adjoint(
-    linalg.rq, result=Result(lambda mode="full": 1 if mode == "r" else 2),
+    linalg.rq, refuses=overwrites("a"), max_rank=2,
+    result=Result(lambda mode="full": 1 if mode == "r" else 2),
     samples=lambda f, m, square: [
         f(square(3)), f(m, mode="economic"), f(m.T), f(m.T, mode="economic"), f(m, mode="r"),
         f(m.T, mode="r")],
@@ -346,10 +323,6 @@ def rq(y_bar, y, a, overwrite_a=False, lwork=None, mode="full", check_finite=Tru
 
     The signs are constant.
     """
-    if overwrite_a:
-        return OVERWRITES
-    if np.ndim(a) > 2:
-        return STACK
     first = max(np.shape(a)[1] - np.shape(a)[0], 0)
     if mode == "r":
         q = linalg.rq(a, mode="economic")[1]
@@ -371,7 +344,8 @@ def rq_cotangent(r_bar, q_bar, r, q):
 
 # ------------------------------------------------------------------------ products with q
 @adjoint(
-    linalg.qr_multiply, real_only=True, result=Result(lambda pivoting=False: 3 if pivoting else 2),
+    linalg.qr_multiply, refuses={**overwrites("a", "c"), "pivoting": _PIVOTING}, max_rank=2,
+    real_only=True, result=Result(lambda pivoting=False: 3 if pivoting else 2),
     samples=lambda f, m, v, w, array, square: [
         f(m.T, array(2, 4)), f(m.T, v), f(m.T, array(3, 2), "left"), f(m.T, w, mode="left"),
         f(m, w), f(square(3), array(3, 3), "left", conjugate=True)],
@@ -381,12 +355,6 @@ def qr_multiply(
     overwrite_c=False,
 ):  # fmt: skip
     """``c @ q`` or ``q @ c``, and `r`, of the economic factors."""
-    if overwrite_a or overwrite_c:
-        return OVERWRITES, OVERWRITES
-    if pivoting:
-        return PIVOTING, PIVOTING
-    if np.ndim(a) != 2 or np.ndim(c) not in (1, 2):
-        return STACK, STACK
     if np.size(a) == 0:
         return np.zeros_like(a), np.zeros_like(c)
     g, r_bar = y_bar

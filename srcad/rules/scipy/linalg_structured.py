@@ -11,35 +11,38 @@ from scipy import linalg
 from srcad.rules.declare import adjoint, bilinear, linear, tangent
 from srcad.rules.row import DOUBLE, NoPartial, Result
 from srcad.rules.scipy.linalg_special import antidiagonal_sums
-from srcad.rules.scipy.linalg_systems import STACK
 
-CIRCULANT_AXES = NoPartial("its rule is for the default axes: move the axes by np.moveaxis")
-CIRCULANT_LSTSQ = NoPartial("its rule is for singular='raise'")
+STACK = NoPartial("its rule is for one first column: call it for each item of the stack")
+_AXES = "its rule is for the default axes: move the axes by np.moveaxis"
 
 
 # ------------------------------------------------------------------------ patterns
 @linear(
     linalg.diagsvd,
+    max_rank=1,
     entries="moved",
     adds_zeros=True,
     samples=lambda f, w: [f(w, 3, 4), f(w, 5, 3), f(w, M=3, N=3)],
 )
 def diagsvd(y_bar, s, M, N):
-    if np.ndim(s) > 1:
-        return STACK, None, None
     return np.diagonal(y_bar), None, None
 
 
-@linear(linalg.leslie, entries="moved", adds_zeros=True, samples=lambda f, v, w: [f(v, w)])
+@linear(
+    linalg.leslie,
+    max_rank=1,
+    entries="moved",
+    adds_zeros=True,
+    samples=lambda f, v, w: [f(v, w)],
+)
 def leslie(y_bar, f, s):
     """The first row is `f`, the diagonal below the main one is `s`."""
-    if np.ndim(f) > 1 or np.ndim(s) > 1:
-        return STACK, STACK
     return y_bar[0], np.diagonal(y_bar, -1)
 
 
 @linear(
-    linalg.convolution_matrix, entries="moved", adds_zeros=True, result=Result(any_lengths=True),
+    linalg.convolution_matrix, max_rank=1, entries="moved", adds_zeros=True,
+    result=Result(any_lengths=True),
     active=("a",),
     samples=lambda f, v: [
         f(v, 3), f(v, 6), f(v, 3, "same"), f(v, 6, mode="same"), f(v, 3, "valid"),
@@ -47,8 +50,6 @@ def leslie(y_bar, f, s):
 )  # fmt: skip
 def convolution_matrix(y_bar, a, n, mode="full"):
     """Entry (i, j) is ``a[i - j + first]``, with `first` rows of the full matrix left out."""
-    if np.ndim(a) != 1:
-        return STACK
     m = np.size(a)
     sums = antidiagonal_sums(y_bar[:, ::-1])
     if mode == "full":
@@ -89,7 +90,7 @@ def along_diagonals(left, right):
 
 
 @adjoint(
-    linalg.solve_toeplitz, real_only=True, result=DOUBLE, lists=("c_or_cr",),
+    linalg.solve_toeplitz, max_rank=2, real_only=True, result=DOUBLE, lists=("c_or_cr",),
     samples=lambda f, v, w, array: [
         f((w + np.array([5.0, 0, 0]), array(3)), array(3)),
         f((w + np.array([5.0, 0, 0]), array(3)), array(3, 2)),
@@ -97,8 +98,6 @@ def along_diagonals(left, right):
 )  # fmt: skip
 def solve_toeplitz(y_bar, y, c_or_cr, b, check_finite=True):
     """The transposed matrix has `c` as its row; without `r` the matrix is symmetric."""
-    if np.ndim(b) > 2:
-        return STACK, STACK
     if isinstance(c_or_cr, tuple):
         c, r = c_or_cr
         b_bar = linalg.solve_toeplitz(
@@ -114,8 +113,6 @@ def solve_toeplitz(y_bar, y, c_or_cr, b, check_finite=True):
 @tangent(linalg.solve_toeplitz)
 def solve_toeplitz_tangent(c_or_cr_dot, b_dot, y, c_or_cr, b, check_finite=True):
     """``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
-    if np.ndim(b) > 2:
-        return STACK
     if c_or_cr_dot is None:
         return linalg.solve_toeplitz(c_or_cr, b_dot, check_finite=False)
     moved = linalg.matmul_toeplitz(c_or_cr_dot, y)
@@ -124,14 +121,12 @@ def solve_toeplitz_tangent(c_or_cr_dot, b_dot, y, c_or_cr, b, check_finite=True)
 
 
 @bilinear(
-    linalg.matmul_toeplitz, real_only=True, result=DOUBLE, lists=("c_or_cr",),
+    linalg.matmul_toeplitz, max_rank=2, real_only=True, result=DOUBLE, lists=("c_or_cr",),
     samples=lambda f, v, w, array: [
         f((v, w), array(3)), f((w, v), array(4, 2)), f(v, array(4)), f(v, array(4, 2))],
 )  # fmt: skip
 def matmul_toeplitz(y_bar, c_or_cr, x, check_finite=False, workers=None):
     """The transposed matrix has `c` as its row; without `r` the matrix is symmetric."""
-    if np.ndim(x) > 2:
-        return STACK, STACK
     if isinstance(c_or_cr, tuple):
         c, r = c_or_cr
         turned = (np.concatenate((c[:1], r[1:])), c)
@@ -143,18 +138,18 @@ def matmul_toeplitz(y_bar, c_or_cr, x, check_finite=False, workers=None):
 
 # ------------------------------------------------------------------------ circulant
 @adjoint(
-    linalg.solve_circulant, real_only=True, order="gaps", result=DOUBLE,
+    linalg.solve_circulant, max_rank=2, real_only=True, order="gaps", result=DOUBLE,
+    refuses={
+        **dict.fromkeys(("caxis", "baxis", "outaxis"), _AXES),
+        "singular": "its rule is for singular='raise'; of other systems write np.linalg.lstsq",
+    },
     samples=lambda f, v, array: [
         f(v + np.array([7.0, 0, 0, 0]), array(4)), f(v + np.array([7.0, 0, 0, 0]), array(4, 2)),
         f(v + np.array([7.0, 0, 0, 0]), array(4), tol=1e-9)],
 )  # fmt: skip
 def solve_circulant(y_bar, y, c, b, singular="raise", tol=None, caxis=-1, baxis=0, outaxis=0):
     """The transposed matrix has the first column `c` with all but the first entry reversed."""
-    if caxis != -1 or baxis != 0 or outaxis != 0:
-        return CIRCULANT_AXES, CIRCULANT_AXES
-    if singular != "raise":
-        return CIRCULANT_LSTSQ, CIRCULANT_LSTSQ
-    if np.ndim(c) != 1 or np.ndim(b) > 2:
+    if np.ndim(c) != 1:
         return STACK, STACK
     b_bar = linalg.solve_circulant(np.concatenate((c[:1], c[1:][::-1])), y_bar)
     n = np.size(c)
@@ -166,12 +161,6 @@ def solve_circulant_tangent(
     c_dot, b_dot, y, c, b, singular="raise", tol=None, caxis=-1, baxis=0, outaxis=0
 ):
     """``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
-    if caxis != -1 or baxis != 0 or outaxis != 0:
-        return CIRCULANT_AXES
-    if singular != "raise":
-        return CIRCULANT_LSTSQ
-    if np.ndim(c) != 1 or np.ndim(b) > 2:
-        return STACK
     if c_dot is None:
         return linalg.solve_circulant(c, b_dot)
     moved = linalg.circulant(c_dot) @ y

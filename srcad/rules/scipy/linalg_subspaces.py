@@ -6,7 +6,7 @@ from scipy import linalg
 from srcad.rules.declare import adjoint
 from srcad.rules.linalg import adjoined, of_turns
 from srcad.rules.row import NoPartial, Result
-from srcad.rules.scipy.linalg_systems import OVERWRITES, STACK
+from srcad.rules.scipy.linalg_systems import overwrites
 from srcad.runtime import checked_basis
 
 LEFT_OF_TALL = NoPartial(
@@ -20,14 +20,13 @@ WIDE = NoPartial("its rule is for matrices that have no more columns than rows")
 
 @adjoint(
     linalg.orthogonal_procrustes,
+    max_rank=2,
     real_only=True,
     result=Result(2),
     samples=lambda f, array: [f(array(4, 3), array(4, 3)), f(array(2, 2), array(2, 2))],
 )
 def orthogonal_procrustes(y_bar, y, A, B, check_finite=True):
     """The results are the orthogonal factor `R` of ``A.T B``, and the trace of the other factor."""
-    if np.ndim(A) > 2 or np.ndim(B) > 2:
-        return STACK, STACK
     R_bar, scale_bar = y_bar
     if R_bar is None:
         bar = scale_bar * y[0]
@@ -40,7 +39,7 @@ def orthogonal_procrustes(y_bar, y, A, B, check_finite=True):
 
 
 @adjoint(
-    linalg.polar, result=Result(2),
+    linalg.polar, max_rank=2, result=Result(2),
     samples=lambda f, m, square: [
         f(m.T), f(square(3)), f(m, "left"), f(square(3), side="left")],
 )  # fmt: skip
@@ -49,8 +48,6 @@ def polar(y_bar, y, a, side="right"):
 
     The factors `u` of a matrix of which the rank is not full, and `p`, are not smooth: nan.
     """
-    if np.ndim(a) > 2:
-        return STACK
     u_bar, p_bar = y_bar
     if side == "left":
         if np.shape(a)[0] > np.shape(a)[1]:
@@ -100,15 +97,16 @@ def solution(y_bar, y, k, p):
 
 
 @adjoint(
-    linalg.orth, real_only=True, samples=lambda f, m, array: [f(m.T), f(array(3, 5)), f(m.T, 1e-9)]
+    linalg.orth,
+    max_rank=2,
+    real_only=True,
+    samples=lambda f, m, array: [f(m.T), f(array(3, 5)), f(m.T, 1e-9)],
 )
 def orth(y_bar, y, A, rcond=None):
     """The left singular vectors, at matrices with a rank that does not change nearby.
 
     Source: Townsend (2016), *Differentiating the singular value decomposition*.
     """
-    if np.ndim(A) > 2:
-        return STACK
     rank = np.shape(y)[1]
     _, s, vt = linalg.svd(A, full_matrices=False, check_finite=False)
     s, vt = s[:rank], vt[:rank]
@@ -117,8 +115,11 @@ def orth(y_bar, y, A, rcond=None):
     return (y @ inner + (y_bar - y @ turn) / s) @ vt
 
 
-@adjoint(linalg.null_space, real_only=True, samples=lambda f, m, array: [
-    f(m), f(array(2, 3)), f(m, rcond=1e-9), f(m, lapack_driver="gesvd")])  # fmt: skip
+@adjoint(
+    linalg.null_space, refuses=overwrites("a"), max_rank=2, real_only=True,
+    samples=lambda f, m, array: [
+        f(m), f(array(2, 3)), f(m, rcond=1e-9), f(m, lapack_driver="gesvd")],
+)  # fmt: skip
 def null_space(
     y_bar, y, A, rcond=None, *, overwrite_a=False, check_finite=True, lapack_driver="gesdd"
 ):
@@ -126,10 +127,6 @@ def null_space(
 
     What depends on such a rotation raises.
     """
-    if overwrite_a:
-        return OVERWRITES
-    if np.ndim(A) > 2:
-        return STACK
     turn = y.T @ y_bar
     bar = checked_basis(y_bar, turn - turn.T)
     return -np.linalg.pinv(A, rtol=rcond).T @ bar @ y.T

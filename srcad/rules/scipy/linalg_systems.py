@@ -16,9 +16,13 @@ from srcad.rules.linalg import cofactors as _cofactors
 from srcad.rules.row import DOUBLE, NoPartial
 from srcad.runtime import checked_rows, unbroadcast
 
-OVERWRITES = NoPartial(
-    "overwrite_a=True and the like let SciPy write into the arguments; leave them out"
-)
+
+def overwrites(*names):
+    """The options by which SciPy writes into arguments with these names, each with the reason."""
+    reason = "SciPy writes into the argument, whose numbers a derivative needs; leave it out"
+    return {f"overwrite_{name}": reason for name in names}
+
+
 NUMBER = NoPartial("a number takes the place of the matrix; pass an array of shape (1, 1)")
 
 _SYMMETRIC = ("pos", "positive definite", "sym", "symmetric", "her", "hermitian")
@@ -58,7 +62,7 @@ def part_read(bar, assume_a, lower):
 
 
 @adjoint(
-    linalg.solve, result=DOUBLE,
+    linalg.solve, refuses=overwrites("a", "b"), result=DOUBLE,
     samples=lambda f, w, array, square, spd: [
         f(square(3), w), f(square(3), array(3, 2), transposed=True),
         f(spd(3, 3), w, True, assume_a="pos"),
@@ -73,8 +77,6 @@ def solve(
     assume_a=None, transposed=False,
 ):  # fmt: skip
     """Both systems are solved in the same way; `assume_a` tells what is read of the matrix."""
-    if overwrite_a or overwrite_b:
-        return OVERWRITES, OVERWRITES
     if np.ndim(a) < 2:
         return NUMBER, NUMBER
     g = columns(y_bar, a, b)
@@ -92,7 +94,7 @@ def solve(
 
 
 @adjoint(
-    linalg.solve_triangular, result=DOUBLE,
+    linalg.solve_triangular, refuses=overwrites("b"), result=DOUBLE,
     samples=lambda f, w, array, square: [
         f(square(3), w), f(square(3), array(3, 2), lower=True), f(square(3), w, 1),
         f(square(3), array(3, 2), "T", True), f(square(3), w, trans="N", unit_diagonal=True),
@@ -104,8 +106,6 @@ def solve_triangular(
     y_bar, y, a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
 ):
     """The other triangle is not read, and of a unit triangle the diagonal neither."""
-    if overwrite_b:
-        return OVERWRITES, OVERWRITES
     is_turned = trans not in (0, "N")
     g = columns(y_bar, a, b)
     if not may_be_complex(y):
@@ -129,7 +129,7 @@ def solve_triangular(
 
 # ------------------------------------------------------------------------ with a factor
 @adjoint(
-    linalg.cho_solve, result=DOUBLE, lists=("c_and_lower",),
+    linalg.cho_solve, refuses=overwrites("b"), result=DOUBLE, lists=("c_and_lower",),
     samples=lambda f, w, array, square: [
         f((square(3), True), w), f((square(3), False), array(3, 2)), f((square(3), False), w),
         f((square(3), True), array(3, 2)), f((array(2, 3, 3) + 3 * np.eye(3), True), w)],
@@ -140,8 +140,6 @@ def cho_solve(y_bar, y, c_and_lower, b, overwrite_b=False, check_finite=True):
     With ``s = b_bar y.T + y b_bar.T``, ``l_bar`` is the lower triangle of ``-s l`` and ``u_bar``
     the upper one of ``-u s``; the products are made from the side of the vectors.
     """
-    if overwrite_b:
-        return OVERWRITES, OVERWRITES
     c, lower = c_and_lower
     g = linalg.cho_solve(c_and_lower, columns(y_bar, c, b), check_finite=False)
     g, x = -g, columns(y, c, b)
@@ -156,7 +154,8 @@ def cho_solve(y_bar, y, c_and_lower, b, overwrite_b=False, check_finite=True):
 
 
 @adjoint(
-    linalg.lu_solve, real_only=True, result=DOUBLE, lists=("lu_and_piv",),
+    linalg.lu_solve, refuses=overwrites("b"), max_rank=2, real_only=True,
+    result=DOUBLE, lists=("lu_and_piv",),
     samples=lambda f, w, array, square: [
         f((square(3), np.array([1, 2, 2])), w), f((square(3), np.array([0, 2, 2])), array(3, 2)),
         f((square(3), np.array([2, 1, 2])), w, 1),
@@ -164,20 +163,13 @@ def cho_solve(y_bar, y, c_and_lower, b, overwrite_b=False, check_finite=True):
 )  # fmt: skip
 def lu_solve(y_bar, y, lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
     """The matrix is ``l u`` with its rows in another order; `l` has ones on its diagonal."""
-    if overwrite_b:
-        return OVERWRITES, OVERWRITES
     lu, piv = lu_and_piv
-    if np.ndim(lu) > 2:
-        return STACK, STACK
     bar = linalg.lu_solve(lu_and_piv, y_bar, 0 if trans else 1, check_finite=False)
     order = order_of_rows(piv, np.size(piv))
     left, right = (-y[order], bar) if trans else (-bar[order], y)
     l_bar = products(left, np.triu(lu) @ right, lu, b)
     u_bar = products(left + np.tril(lu, -1).T @ left, right, lu, b)
     return (np.tril(l_bar, -1) + np.triu(u_bar), None), bar
-
-
-STACK = NoPartial("the rule is for one matrix, not for a stack of them")
 
 
 def order_of_rows(piv, count):
@@ -193,7 +185,7 @@ nondifferentiable(order_of_rows, memory="fresh")
 
 # ------------------------------------------------------------------------ inverse, determinant
 @adjoint(
-    linalg.inv, result=DOUBLE,
+    linalg.inv, refuses=overwrites("a"), result=DOUBLE,
     samples=lambda f, array, square, spd: [
         f(square(3)), f(array(2, 3, 3) + 3 * np.eye(3)),
         f(square(3) + 2 * np.eye(3), assume_a="sym"), f(spd(3, 3), assume_a="pos", lower=True),
@@ -202,21 +194,17 @@ nondifferentiable(order_of_rows, memory="fresh")
 )  # fmt: skip
 def inv(y_bar, y, a, overwrite_a=False, check_finite=True, *, assume_a=None, lower=False):
     """``a_bar = -y.T y_bar y.T``, of which the part that SciPy reads counts."""
-    if overwrite_a:
-        return OVERWRITES
     if assume_a not in _GENERAL and may_be_complex(y):
         return REAL_ONLY
     return part_read(-adjoined(y) @ y_bar @ adjoined(y), assume_a, lower)
 
 
 @adjoint(
-    linalg.det,
+    linalg.det, refuses=overwrites("a"),
     samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3)), f(array(4, 4))],
     kinks=lambda f: [
         (f([[1, 2], [2, 4]]), [[4, -2], [-2, 1]]), (f(np.zeros((3, 3))), np.zeros((3, 3)))],
 )  # fmt: skip
 def det(y_bar, y, a, overwrite_a=False, check_finite=True):
     """The partials are the cofactors, which exist for singular matrices too."""
-    if overwrite_a:
-        return OVERWRITES
     return per_matrix(y_bar, a) * _cofactors(a)
