@@ -9,7 +9,11 @@ Features of which more than 10 % of the programs are refused are printed.  Faili
 written to a folder, the first ones are shrunk.
 
 ``--tally FILE`` writes down what became of the programs, and judges only whether any failed;
-``--total FILE FILE ...`` adds up such files and judges all of them together.
+``--total FILE FILE ...`` adds up such files and judges all of them together.  With ``--against FILE
+...``, files that another checkout wrote of the same seeds, each program that had passed there and
+does not pass here is printed, and the exit status is 1 if there are any.  To run these programs on
+the `srcad` of another checkout, link this folder `tests` into an empty folder and run there, with
+that checkout as `PYTHONPATH`.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ from tests.generator.written import WRITTEN, all_features  # noqa: E402
 
 LIMIT = 30  # seconds of CPU for one program: what else the machine does is no fault of it
 ENOUGH = 150  # programs that use a feature, to say how many of them are refused
+Row = tuple[int, str, str, str, list[str]]  # seed, status, kind, message, features
 STATUSES = ("passed", "failed", "crashed", "refused", "dropped")
 
 
@@ -123,6 +128,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--tally", type=Path, help="write the outcomes to a file")
     parser.add_argument("--total", type=Path, nargs="+", help="only add up such files")
+    parser.add_argument("--against", type=Path, nargs="+", help="compare with such files")
     parser.add_argument("--small", action="store_true", help="only the small programs")
     parser.add_argument(
         "--show", type=int, metavar="SEED", help="print one program and its outcome"
@@ -166,10 +172,28 @@ def totalled(options: argparse.Namespace) -> int:
     tally = Tally(options)
     rows = [row for path in options.total for row in json.loads(path.read_text())]
     options.count, options.features, options.shrink = len(rows), "all", 0
+    if options.against:
+        return compared(rows, [row for p in options.against for row in json.loads(p.read_text())])
     for seed, status, kind, message, features in rows:
         tally.add(seed, Outcome(status, kind, message), set(features))
     tally.report()
     return tally.verdict()
+
+
+def compared(rows: list[Row], before: list[Row]) -> int:
+    """Print the programs that passed before and do not pass now; 1 if there are any."""
+    passed = {seed for seed, status, *_ in before if status == "passed"}
+    same = {seed for seed, *_ in before} & {seed for seed, *_ in rows}
+    worse = [(seed, *rest) for seed, status, *rest in rows if seed in passed and status != "passed"]
+    for seed, kind, message, _ in sorted(worse):
+        print(f"seed {seed}: {kind}: {message}"[:200])
+    counts = [
+        Counter(status for seed, status, *_ in some if seed in same) for some in (before, rows)
+    ]
+    for name, count in zip(("before", "now"), counts, strict=True):
+        print(f"{name}: " + ", ".join(f"{count[status]} {status}" for status in STATUSES))
+    print(f"{len(worse)} of {len(same)} programs passed before and do not pass now")
+    return int(bool(worse))
 
 
 class Tally:
@@ -177,7 +201,7 @@ class Tally:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        self.rows: list[tuple[int, str, str, str, list[str]]] = []
+        self.rows: list[Row] = []
         self.counts: Counter[str] = Counter()
         self.seen: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
