@@ -23,7 +23,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.rules.registry import effect_of, lookup, memory_of, row_of
+from srcad.rules.registry import effect_of, lookup, memory_of, row_of, row_of_operator
 from srcad.startup import identifiers
 from srcad.types.numeric import Numeric
 from srcad.types.structures import TEXT, Fixed, TupleOf, Type
@@ -82,10 +82,12 @@ def makes_new_array(
 
 def is_operator(target: Any) -> bool:
     """Return True for Python's operators on numbers and arrays, and for conversions to numbers."""
+    row = row_of_operator(target)
+    if row is not None:
+        return row.entries in ("each", "contracted")
     if is_one_of(target, _CONVERSIONS):
         return True
-    is_pythons = module_of(target) in ("_operator", "builtins")
-    return is_pythons and row_of(target).entries in ("each", "contracted")
+    return row_of(target).entries in ("each", "contracted") and module_of(target) == "builtins"
 
 
 def makes_fresh(op: Call) -> bool:

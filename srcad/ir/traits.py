@@ -320,4 +320,5 @@ def special_methods_of(target: Any) -> tuple[str, ...]:
 
 def law_of_operator(target: Any) -> Law:
     """Return the law of one of Python's operators; of other functions none."""
-    return table.row_of(target).law if module_of(target) == "_operator" else ""
+    row = table.row_of_operator(target)
+    return "" if row is None else row.law
