@@ -38,6 +38,28 @@ def writes(count: int) -> str:
     return "\n".join([*lines, "    return np.sum(y)", ""])
 
 
+HELPERS = {
+    # Once refused at every depth, and read again by each function above.
+    "that write": (
+        "    x[0] = np.sin(x[1])\n    return np.cos(x) * x",
+        "    y = x * 1.5\n    z = h{0}(y)\n    return np.sin(z) * x + np.exp(-z * z) * np.cos(x)",
+    ),
+    # Once all below were looked through for complex numbers by each of them.
+    "that call twice": (
+        "    return np.sin(x) * np.cos(x) + np.exp(-x) * np.tanh(x)",
+        "    y = np.sin(h{0}(x))\n    return y * h{0}(y) + np.cos(x) * np.exp(-x * x) + np.tanh(y)",
+    ),
+}
+
+
+def helpers(kind: str, count: int) -> str:
+    first, other = HELPERS[kind]
+    lines = ["import numpy as np", "", "def h0(x):", first]
+    for k in range(1, count + 1):
+        lines += [f"def h{k}(x):", other.format(k - 1)]
+    return "\n".join([*lines, "def f(x):", f"    return np.sum(h{count}(x * 1.0))", ""])
+
+
 LOOP = """import numpy as np
 
 def f(x):
@@ -81,6 +103,14 @@ def test_effort_is_linear(kind: str, tmp_path: Path) -> None:
     effort(text(10), tmp_path, "first")
     small, large = (effort(text(n), tmp_path, f"of_{n}") for n in (20, 80))
     assert large <= 4.6 * small
+
+
+@pytest.mark.parametrize("kind", HELPERS)
+def test_effort_for_helpers_is_linear(kind: str, tmp_path: Path) -> None:
+    effort(helpers(kind, 1), tmp_path, "first")
+    small, middle, large = (effort(helpers(kind, n), tmp_path, f"of_{n}") for n in (2, 5, 8))
+
+    assert large - middle <= 1.1 * (middle - small)
 
 
 def test_the_third_derivative_of_a_loop_is_four_times_the_work_of_the_second(

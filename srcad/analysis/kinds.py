@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -134,20 +135,34 @@ def _makes_no_flags(target: Any) -> bool:
 
 def _is_complex_inside(called: Function) -> bool:
     """Return the same of a function that is called, and of those that it calls in turn."""
-    seen = {id(called)}
+    reached = {called: None}
     pending = [called]
     while pending:
-        one = pending.pop()
-        if any(_has_complex(param.type) for param in one.params):
+        is_complex, inner = _looked_at(pending.pop())
+        if is_complex:
             return True
-        for op in walk(one.block):
-            if _makes_complex(op) or _hides_complex(op):
-                return True
-            inner = getattr(op.target, "function", None) if isinstance(op, Call) else None
-            if isinstance(inner, Function) and id(inner) not in seen:
-                seen.add(id(inner))
-                pending.append(inner)
+        pending += (one for one in inner if one not in reached)
+        reached.update(dict.fromkeys(inner))
     return False
+
+
+# Of a function that is called: is a number in it complex, and which functions does it call?
+_LOOKED_AT: WeakKeyDictionary[Function, tuple[bool, tuple[Function, ...]]] = WeakKeyDictionary()
+
+
+def _looked_at(function: Function) -> tuple[bool, tuple[Function, ...]]:
+    """Look at a function, without those that it calls; once, as many functions may call it."""
+    found = _LOOKED_AT.get(function)
+    if found is None:
+        ops = list(walk(function.block))
+        is_complex = any(_has_complex(param.type) for param in function.params) or any(
+            _makes_complex(op) or _hides_complex(op) for op in ops
+        )
+        called = (getattr(op.target, "function", None) for op in ops if isinstance(op, Call))
+        inner = dict.fromkeys(one for one in called if isinstance(one, Function))
+        found = is_complex, tuple(inner)
+        _LOOKED_AT[function] = found
+    return found
 
 
 def _makes_complex(op: Op) -> bool:

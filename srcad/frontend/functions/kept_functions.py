@@ -679,6 +679,7 @@ def _read(
     _refuse_changes(helper, state.written_objects[count:], why)
     if not made.issuperset(state.written_objects[count:]):
         _in_place(why)
+    del state.written_objects[count:]  # they are its own, and nothing of the functions that call it
     _finish(state, helper, call.callee, body, Computed(state, helper, made, result))
     return helper
 
