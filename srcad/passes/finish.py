@@ -34,7 +34,7 @@ from srcad.ir.verify import verify
 from srcad.passes.dce import dce
 from srcad.passes.dead_zero_stores import without_dead_zero_stores
 from srcad.passes.fuse import fuse
-from srcad.passes.record_lists import with_record_lists
+from srcad.passes.record_lists import with_record_lists, with_record_lists_of_pair
 from srcad.passes.sink import sink
 from srcad.passes.view_stores import with_stores_through_views
 from srcad.startup.records import changed, replace
@@ -274,9 +274,25 @@ def finished(function: Function, own: Sequence[int]) -> Function:
     for routine in routines:
         assert routine.function is not None
         routine.function = checked(_written_plainly(in_place(routine.function)))
+    for primal, adjoint in _pairs(routines):
+        assert primal.function is not None
+        assert adjoint.function is not None
+        pair = with_record_lists_of_pair(primal.function, adjoint.function)
+        primal.function, adjoint.function = map(checked, pair)
     made = in_place(checked(fresh_results(cleaned, own, writable=False)))
     made = made if is_writable(made) else fresh_results(made, own)
     return checked(_written_plainly(made))
+
+
+def _pairs(routines: Sequence[Routine]) -> Iterator[tuple[Routine, Routine]]:
+    """Yield primals and adjoints, of functions of which nothing else reads what they save."""
+    pairs = [(one.primal, one) for one in routines if one.primal in routines]
+    both = {routine for pair in pairs for routine in pair}
+    others = {routine.of for routine in routines if routine not in both}
+    for primal, adjoint in pairs:
+        assert primal is not None
+        if adjoint.of not in others:
+            yield primal, adjoint
 
 
 def _written_plainly(function: Function) -> Function:

@@ -16,6 +16,7 @@ from srcad.ir.core import (
     Arg,
     Atom,
     Block,
+    Call,
     Const,
     For,
     Function,
@@ -25,11 +26,13 @@ from srcad.ir.core import (
     Value,
     While,
     collected_outputs,
+    free_values,
     values_in,
     walk,
 )
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.substitute import substituted_atom
+from srcad.ir.substitute import substituted_atom, substituted_block
+from srcad.ir.traits import is_builder, is_item
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.structures import ListOf, TupleOf, Type
 
@@ -39,12 +42,21 @@ Step = tuple[Op, Value, Any]
 Steps = dict[Value, list[Step | None]]
 
 
-def with_record_lists(function: Function) -> Function:
+def with_record_lists(function: Function, *, is_cut: bool = False) -> Function:
     """Collect one tuple per iteration where several lists are filled and read together.
 
     Every list on the way has exactly one reader, so that the change is not observable.  Inner loops
     come first: what they leave is then one list, which may go into the tuple of an outer one.
 
+    Parameters
+    ----------
+    function : Function
+        The function.
+    is_cut : bool
+        True if its reverse half will be a function of its own: the lists that it reads leave it.
+
+    Examples
+    --------
     >>> function = parse('''
     ... f(x: float, n: int):
     ...     for k in range(0, n, 1) [y = x] -> tag, count, y_n, us, vs:
@@ -80,11 +92,71 @@ def with_record_lists(function: Function) -> Function:
         return x_bar
     """
     while True:
-        plan = _Plan()
+        plan = _Plan(is_cut)
         plan.look(function.block, _steps(function.block))
         if not plan.tuples:
             return function
         function = replace(function, block=plan.block(function.block))
+
+
+def with_record_lists_of_pair(primal: Function, adjoint: Function) -> tuple[Function, Function]:
+    """Do the same for what the primal of a pair saves, and its adjoint reads.
+
+    The primal returns a tuple of what it saves as its last result, and the adjoint takes it as its
+    first parameter.  Nothing else may read that.
+    """
+    packed, given, seeds = primal.block.results[-1], adjoint.params[0], adjoint.params[1:]
+    made = next((op for op in primal.block.ops if packed in op.results), None)
+    reads = [op for op in adjoint.block.ops if _is_read_of(given, op)]
+    others = sum(given in op.operands for op in walk(adjoint.block)) - len(reads)
+    if not isinstance(made, Call) or not is_builder(made.target) or others:
+        return primal, adjoint
+    mapping: dict[Value, Atom] = {}
+    for op in reads:
+        assert isinstance(op, Call)
+        mapping[op.result] = made.args[op.args[1].value]  # type: ignore[assignment, union-attr]
+    before = [op for op in primal.block.ops if op is not made]
+    ops = tuple(op for op in adjoint.block.ops if op not in reads)
+    after = substituted_block(Block((), ops, adjoint.block.results), mapping)
+    results = (*primal.block.results[:-1], *after.results)
+    whole = Function(
+        primal.name, (*primal.params, *seeds), Block((), (*before, *after.ops), results)
+    )
+    joined = with_record_lists(whole, is_cut=True)
+    if joined is whole:
+        return primal, adjoint
+    return _cut(joined, primal, adjoint, len(before))
+
+
+def _is_read_of(given: Value, op: Op) -> bool:
+    return isinstance(op, Call) and is_item(op.target) and op.args[0] is given
+
+
+def _cut(
+    joined: Function, primal: Function, adjoint: Function, count: int
+) -> tuple[Function, Function]:
+    """Return a primal, of so many operations, and its adjoint, which were joined."""
+    before, after = joined.block.ops[:count], joined.block.ops[count:]
+    first = len(primal.block.results) - 1
+    seeds, results = adjoint.params[1:], joined.block.results
+    reverse = Block((), after, results[first:])
+    defined = [*primal.params, *(v for op in before for v in op.results)]
+    place = {value: k for k, value in enumerate(defined)}
+    saved = sorted((v for v in free_values(reverse) if v not in seeds), key=lambda v: place[v])
+    builder = Builder(ops=list(before), where=primal.where)
+    packed = builder.build_tuple(*saved, hint="saved")
+    given = Value(TupleOf(tuple(value.type for value in saved)), "saved")
+    unpack = Builder(where=adjoint.where, half="reverse")
+    mapping: dict[Value, Atom] = {
+        value: unpack.item(given, k, hint=value.hint, type=value.type)
+        for k, value in enumerate(saved)
+    }
+    body = substituted_block(reverse, mapping)
+    block = Block((), (*unpack.ops, *body.ops), body.results)
+    return (
+        replace(primal, block=builder.finish(*results[:first], packed)),
+        replace(adjoint, params=(given, *seeds), block=block),
+    )
 
 
 def _steps(block: Block) -> Steps:
@@ -136,11 +208,11 @@ def _collected(op: Loop) -> tuple[Atom, ...]:
     return op.body.results[1 + len(op.inits) :]
 
 
-def _where_parts_alias(op: Loop, steps: Steps) -> Iterator[list[list[Value]]]:
+def _where_parts_alias(op: Loop, steps: Steps, is_cut: bool) -> Iterator[list[list[Value]]]:
     """For lists of a loop that go the same way: what they are at each step, item by item."""
     groups: dict[Any, list[list[Value]]] = {}
     for output in collected_outputs(op):
-        way = _steps_to_reader(output, steps)
+        way = _steps_to_reader(output, steps, is_cut and op.half != "reverse")
         if way is not None:
             key = tuple((id(step[0]), step[2]) for step in way)
             groups.setdefault(key, []).append([output, *(step[1] for step in way)])
@@ -149,10 +221,10 @@ def _where_parts_alias(op: Loop, steps: Steps) -> Iterator[list[list[Value]]]:
             yield members
 
 
-def _steps_to_reader(value: Value, steps: Steps) -> list[Step] | None:
+def _steps_to_reader(value: Value, steps: Steps, is_cut: bool) -> list[Step] | None:
     """Return the steps of a list to the loop that reads its items.
 
-    None if it does not leave its block.
+    None if it does not leave its block, nor the function where the reverse half `is_cut` off.
     """
     way: list[Step] = []
     depth = 1
@@ -164,7 +236,8 @@ def _steps_to_reader(value: Value, steps: Steps) -> list[Step] | None:
         way.append(step)
         value = step[1]
         depth += {"collect": 1, "read": -1}.get(step[2], 0) if isinstance(step[2], str) else 0
-    return way if len(way) > 1 else None
+    leaves = len(way) > 1 or (is_cut and way[0][0].half == "reverse")
+    return way if leaves else None
 
 
 @dataclass(eq=False)
@@ -176,6 +249,7 @@ class _Plan:
     `dropped` those that are gone, `concerned` all of these and what is in the tuples.
     """
 
+    is_cut: bool
     tuples: dict[Value, tuple[list[Atom], Value]] = field(default_factory=dict)
     parts: dict[Value, tuple[list[Value], Value]] = field(default_factory=dict)
     renamed: dict[Value, Value] = field(default_factory=dict)
@@ -191,7 +265,7 @@ class _Plan:
             ways = (
                 []
                 if inside or not isinstance(op, For | While)
-                else list(_where_parts_alias(op, steps))
+                else list(_where_parts_alias(op, steps, self.is_cut))
             )
             for way in ways:
                 assert isinstance(op, For | While)
@@ -215,7 +289,8 @@ class _Plan:
         again = Value(made.type)
         self.parts[first[-1]] = ([way[-1] for way in members], again)
         for value in first[:-1]:
-            self.renamed[value] = Value(_holding(value.type, made.type), "saved")
+            name = "saved_in_loop" if self.is_cut else "saved"  # ``saved`` is what leaves it
+            self.renamed[value] = Value(_holding(value.type, made.type), name)
         self.dropped.update(value for way in members[1:] for value in way)
 
     # -------------------------------------------------------------- rebuilding

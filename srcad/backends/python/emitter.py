@@ -32,8 +32,22 @@ from srcad.backends.python.plan.structure import Structured, structure
 from srcad.backends.python.writing.text import Comment, render
 from srcad.backends.python.writing.writer import Writer
 from srcad.errors import short_place_of
-from srcad.ir.core import Atom, Call, Const, Function, Location, Routine, Value, walk
-from srcad.ir.traits import is_builder, is_item
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Call,
+    Const,
+    For,
+    Function,
+    Location,
+    Op,
+    Routine,
+    Value,
+    While,
+    collected_outputs,
+    walk,
+)
+from srcad.ir.traits import is_builder, is_item, law_of
 from srcad.startup.records import dataclass
 
 # Which variables must be bound even where they are undefined.
@@ -185,16 +199,58 @@ def _routines(function: Function) -> Iterator[Routine]:
 def _name_saved(adjoint: Function, primal: _Draft) -> None:
     """Name the values that an adjoint unpacks as the primal does."""
     packed = primal.function.block.results[-1]
-    made = next((op for op in primal.function.block.ops if packed in op.results), None)
-    saved = adjoint.params[0] if adjoint.params else None
-    if not isinstance(made, Call) or not is_builder(made.target) or saved is None:
-        return
-    for op in adjoint.block.ops:
-        if isinstance(op, Call) and is_item(op.target) and op.args[0] is saved:
-            index = op.args[1]
-            atom = made.args[index.value] if isinstance(index, Const) else None
-            if op.result.hint is None and isinstance(atom, Value):
-                op.result.hint = primal.webs.names.get(atom)
+    if adjoint.params and isinstance(packed, Value):
+        _SavedNames(adjoint, primal).name(adjoint.params[0], packed)
+
+
+class _SavedNames:
+    """What a primal saves, by the values of which tuples and lists are made, and their readers."""
+
+    def __init__(self, adjoint: Function, primal: _Draft) -> None:
+        self.names = primal.webs.names
+        self.parts: dict[Value, Sequence[Arg]] = {}  # of tuples
+        self.copied: dict[Value, Value] = {}
+        self.collected: dict[Value, Atom] = {}  # what an iteration adds to a list
+        self.items: dict[Value, list[tuple[int, Value]]] = {}  # that are read of tuples
+        self.iterated: dict[Value, list[Value]] = {}  # the variables of loops over lists
+        for op in walk(primal.function.block):
+            self._note_made(op)
+        for op in walk(adjoint.block):
+            self._note_read(op)
+
+    def _note_made(self, op: Op) -> None:
+        if isinstance(op, For | While):
+            atoms = op.body.results[1 + len(op.inits) :]
+            self.collected.update(zip(collected_outputs(op), atoms, strict=True))
+        elif isinstance(op, Call) and is_builder(op.target):
+            self.parts[op.result] = op.args
+        elif isinstance(op, Call) and law_of(op.target) == "copy":
+            self.copied.update((op.result, arg) for arg in op.args if isinstance(arg, Value))
+
+    def _note_read(self, op: Op) -> None:
+        if isinstance(op, For):
+            for seq, item in zip(op.seqs, op.items, strict=True):
+                if isinstance(seq, Value):
+                    self.iterated.setdefault(seq, []).append(item)
+        elif isinstance(op, Call) and is_item(op.target):
+            whole, index = op.args
+            if isinstance(whole, Value) and isinstance(index, Const):
+                self.items.setdefault(whole, []).append((index.value, op.result))
+
+    def name(self, read: Value, made: Arg) -> None:
+        """Name what is read of a value of the adjoint as the primal names what it is made of."""
+        if not isinstance(made, Value):
+            return
+        parts = self.parts.get(made, ())
+        for index, item in self.items.get(read, ()) if parts else ():
+            self._same(item, parts[index])
+        for item in self.iterated.get(read, ()) if made in self.collected else ():
+            self._same(item, self.collected[made])
+
+    def _same(self, read: Value, made: Arg) -> None:
+        if read.hint is None and isinstance(made, Value):
+            read.hint = self.names.get(made) or self.names.get(self.copied.get(made, made))
+        self.name(read, made)
 
 
 def _numbered(routines: Iterable[Routine]) -> Iterator[tuple[Routine, str]]:

@@ -141,7 +141,10 @@ class CarriedMemory:
             holds |= {self.mixed}
         if mode == OWN:
             self.state.origins[param] = Origin(frozenset({param}), (), holds)
-            self.state.began[param] = with_beginnings(self.state, found.objects)
+            before = with_beginnings(self.state, found.objects)
+            self.state.began[param] = before.difference(
+                self.modes
+            )  # not what it was once taken for
         elif mode == EXACT:
             self.state.origins[param] = Origin(found.objects, found.steps, holds)
         else:
@@ -379,6 +382,7 @@ class CarriedMemory:
         assert output is not None
         made = Value(output.type, output.hint)
         state.origins[made] = Origin(frozenset({made}))
+        state.made_in_loops.append(made)
         before = (
             origin(state, variable.init).everything
             if isinstance(variable.init, Value)

@@ -103,7 +103,9 @@ class LoopReader:
         known = fixpoint_seeds(state, anchor, "headers")
         self._expect(known)
         first: Iteration | None = None
+        count = len(state.written_objects)
         for _ in range(MOST_ITERATIONS):
+            del state.written_objects[count:]  # parameters of an earlier reading are no arrays
             iteration = self._once()
             first = first or iteration
             if self._stable(iteration, names):
@@ -153,10 +155,12 @@ class LoopReader:
                 self.state.active.add(narrow)
             self.memory.renewed(key, known, narrow, narrow)
             self.headers[key] = narrow
+        count = len(self.state.written_objects)
         try:
             return self._once()
         finally:
             self.headers = headers
+            del self.state.written_objects[count:]
 
     def _expect(self, ends: dict[Key, tuple[Type, bool]]) -> None:
         """Begin with the headers in which an earlier one has ended, where they are as wide."""

@@ -669,12 +669,13 @@ def _read(
         value.type = _with_own_lengths(value.type, helper.lengths)
     if like is not None:
         _widen(like, helper)
-    count = len(state.written_objects)
+    count, loops = len(state.written_objects), len(state.made_in_loops)
     ops, result = _body(state, helpers, helper, call)
     body = Block((), tuple(ops), ())
     _refuse_effects(body)
     made = {v for op in walk(body) for v in op.results}
     made.update(v for op in walk(body) for block in op.blocks for v in block.params)
+    made.update(state.made_in_loops[loops:])
     why = "it writes into an array that is not its own"
     _refuse_changes(helper, state.written_objects[count:], why)
     if not made.issuperset(state.written_objects[count:]):

@@ -241,7 +241,7 @@ def unless_refused(
     """Try to interpret; on a refusal roll back names and operations, and return the error."""
     builder, before, count = state.builder, state.snapshot(), len(state.builder.ops)
     objects, used = state.objects.copy(), set(state.inactive.used)
-    arrays, boxes, where = len(state.written_objects), len(state.written), builder.where
+    written, where = len(state.written_objects), builder.where
     try:
         return build()
     except errors.SrcadError as error:
@@ -249,6 +249,6 @@ def unless_refused(
         del builder.ops[count:]
         state.restore(before)
         state.objects, state.inactive.used = objects, used
-        del state.written_objects[arrays:], state.written[boxes:]
+        del state.written_objects[written:]
         builder.where = where
         return error

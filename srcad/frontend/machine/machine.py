@@ -96,6 +96,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
     written_objects: list[Value] = field(default_factory=list)
     began: dict[Value, frozenset[Value]] = field(default_factory=dict)
     either: dict[Value, Either] = field(default_factory=dict)
+    made_in_loops: list[Value] = field(default_factory=list)  # the arrays of last iterations
     partial: set[Value] = field(default_factory=set)
     writes: list[tuple[AbstractValue, Builder, int]] = field(default_factory=list)
     bindings: list[tuple[Frame, str, Builder, int]] = field(default_factory=list)
