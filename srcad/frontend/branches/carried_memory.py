@@ -141,10 +141,8 @@ class CarriedMemory:
             holds |= {self.mixed}
         if mode == OWN:
             self.state.origins[param] = Origin(frozenset({param}), (), holds)
-            before = with_beginnings(self.state, found.objects)
-            self.state.began[param] = before.difference(
-                self.modes
-            )  # not what it was once taken for
+            began = with_beginnings(self.state, found.objects)
+            self.state.began[param] = began.difference(self.modes)  # not an earlier parameter
         elif mode == EXACT:
             self.state.origins[param] = Origin(found.objects, found.steps, holds)
         else:
