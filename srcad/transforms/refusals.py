@@ -266,12 +266,16 @@ def _refuse_axes(scope: ReverseScope, op: Call, rule: Rule) -> None:
     if rule.max_rank is None:
         return
     reason = f"its rule is for operands of at most {rule.max_rank} axes, not for stacks of them"
-    for operand in _leaves(arguments(op).values()):
-        for leaf in numbers_in(argument_type(operand)):
-            if leaf.shape is not None and len(leaf.shape) > rule.max_rank:
+    for place, arg in arguments(op).items():
+        name = rule.parameters[place] if isinstance(place, int) else place
+        for operand in _leaves([arg]):
+            type_ = argument_type(operand)
+            shapes = [leaf.shape for leaf in numbers_in(type_)]
+            known = [len(shape) for shape in shapes if shape is not None]
+            if max(known, default=0) > rule.max_rank:
                 raise NotDifferentiableError(
                     f"{qualified_name(op.target)} is not differentiable at an operand of "
-                    f"{len(leaf.shape)} axes",
+                    f"{max(known)} axes",
                     where=op.where,
                     why=f"{reason}.",
                     help=(
@@ -279,8 +283,11 @@ def _refuse_axes(scope: ReverseScope, op: Call, rule: Rule) -> None:
                         "np.stack([f(item) for item in stack])",
                     ),
                 )
-            if leaf.shape is None:
-                rank = scope.builder.call(np.ndim, operand)
+            if len(known) < len(shapes) or isinstance(type_, Opaque):
+                array = operand
+                if not isinstance(type_, Numeric) and operand is arg and name in rule.lists:
+                    array = scope.builder.item(operand, 0)  # of ``[lu, piv]``, or the like
+                rank = scope.builder.call(np.ndim, array)
                 test = scope.builder.call(operator.gt, rank, Const(rule.max_rank))
                 _refuse_when_it_runs(scope, op, test, f"here: {reason}")
 

@@ -113,3 +113,68 @@ def test_tangent_of_transform_in_place_does_not_change():
         srcad.jvp(lambda z: fft.fft(z, overwrite_x=True), (z.copy(),), (tangent,))
 
     np.testing.assert_array_equal(tangent, z)
+
+
+MATRIX = np.array([[3.0, 1.0, 0.5], [0.2, 2.0, 0.3], [0.1, 0.4, 1.5]])
+PIVOTS = np.array([0, 1, 2])
+
+
+def of_rank(rank):
+    """An array of which the compiler does not know the number of axes."""
+    return np.broadcast_to(MATRIX, (2,) * (rank - 2) + MATRIX.shape)
+
+
+def pair_of_rank(rank):
+    return [of_rank(rank), PIVOTS]
+
+
+def item_of_a_list(b, rank):
+    return np.sum(linalg.lu_solve([of_rank(rank), PIVOTS], b) ** 2)
+
+
+def item_of_a_tuple(b, rank):
+    return np.sum(linalg.lu_solve((of_rank(rank), PIVOTS), b) ** 2)
+
+
+def list_of_any_length(b, rank):
+    return np.sum(linalg.lu_solve(pair_of_rank(rank), b) ** 2)
+
+
+def active_operand(b, rank):
+    return np.sum(linalg.polar(b * of_rank(rank))[1])
+
+
+@pytest.mark.parametrize("f", [item_of_a_list, item_of_a_tuple, list_of_any_length, active_operand])
+def test_operand_of_unknown_rank_looked_at_when_it_runs(f):
+    b = np.array([0.3, 0.7, -0.4])
+    derivative = srcad.grad(f)
+    step = 1e-6 * np.eye(3)
+    expected = [(f(b + e, 2) - f(b - e, 2)) / 2e-6 for e in step]
+
+    np.testing.assert_allclose(derivative(b, 2), expected, rtol=1e-6, atol=1e-8)
+    with pytest.raises((UnsupportedTypeError, NotDifferentiableError), match="at most 2 axes"):
+        derivative(b, 3)
+
+
+def with_option(x, in_place):
+    return np.sum(linalg.inv(x, overwrite_a=in_place))
+
+
+def test_option_that_is_not_known_looked_at_when_it_runs():
+    found = srcad.grad(with_option)(MATRIX, False)
+
+    np.testing.assert_allclose(found, srcad.grad(lambda x: np.sum(linalg.inv(x)))(MATRIX))
+    with pytest.raises((UnsupportedTypeError, NotDifferentiableError), match="overwrite_a"):
+        srcad.grad(with_option)(MATRIX, True)
+
+
+def changes_its_length(a, b):
+    return np.sum(linalg.lstsq(a, b)[1])
+
+
+def test_residuals_of_least_squares_are_there_or_not_for_one_derivative():
+    a, b = np.ones((4, 1)), np.arange(4.0).reshape(4, 1)
+    derivative = srcad.grad(changes_its_length)
+
+    np.testing.assert_allclose(derivative(a, b), -2 * (b - 1.5) * 1.5)
+    np.testing.assert_array_equal(derivative(a[:1], b[:1]), [[0.0]])

@@ -219,7 +219,8 @@ def solveh_banded_tangent(
 
 # ------------------------------------------------------------------------ least squares
 @adjoint(
-    linalg.lstsq, refuses=overwrites("a", "b"), max_rank=2, real_only=True, result=Result(4),
+    linalg.lstsq, refuses=overwrites("a", "b"), max_rank=2, real_only=True,
+    result=Result(4, any_lengths=True),
     samples=lambda f, v, m, w, array: [
         f(m.T, v), f(m.T, array(4, 2)), f(m, w), f(m.T, v, 1e-9),
         f(m.T, v, lapack_driver="gelss"),
