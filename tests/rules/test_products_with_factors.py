@@ -14,7 +14,7 @@ def f(a, c):
 
 @pytest.mark.parametrize("shape", [(2, 4, 3), (3, 4, 1)])
 def test_stack_refused(shape, rng):
-    with pytest.raises(errors.SrcadError, match="not for a stack"):
+    with pytest.raises(errors.SrcadError, match="not for stacks"):
         srcad.grad(f, wrt=(0, 1))(rng.normal(size=shape), rng.normal(size=(2, 4)))
 
 
