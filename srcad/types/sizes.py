@@ -218,7 +218,8 @@ class CalledEnvironment(ShapeEnvironment):
         """Return True if the lengths of another call satisfy the assumptions."""
         known: dict[Symbol, Extent] = {}
         for symbol, length in zip(self.places, lengths, strict=True):
-            if resolved(known.setdefault(symbol, length) - length) != Extent():
+            first = known.setdefault(symbol, length)
+            if first is not length and resolved(first - length) != Extent():
                 return False
         return all(
             _is_so(in_lengths(one.left - one.right, known), one.relation)
@@ -268,6 +269,11 @@ class CalledEnvironment(ShapeEnvironment):
 
 def in_lengths(extent: Extent, known: Mapping[Symbol, Extent]) -> Extent:
     """Return an extent with the symbols of a helper replaced by the lengths of a call."""
+    if not extent.terms:
+        return extent
+    (symbol, k), constant = extent.terms[0], extent.constant
+    if k == 1 and constant == 0 and len(extent.terms) == 1:
+        return known.get(symbol, extent)
     result = Extent((), extent.constant)
     for symbol, k in extent.terms:
         result = result + known.get(symbol, symbol_extent(symbol)).scaled(k)
