@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict
 
 from srcad.errors import RuleError
 from srcad.rules.formulas import Place, returned_formulas
-from srcad.startup.records import dataclass
+from srcad.startup.records import dataclass, field
 
 # A row without a kind tells facts about a function that has no rule.
 Kind = Literal["", "derivative", "linear", "bilinear", "adjoint", "nondifferentiable"]
@@ -90,8 +90,6 @@ Memory = (
     | Mapping[str, tuple[Any, ...]]
 )
 
-
-_NO_OPTIONS: Mapping[str, str] = types.MappingProxyType({})
 
 # What it costs to compute a result again: nothing worth memory, as it is a view.
 Cost = Literal["", "nothing"]
@@ -416,7 +414,7 @@ class Rule:
     selects: str = ""
     of_real: Literal["", "zero"] = ""
     real_only: bool = False
-    refuses: Mapping[str, str] = _NO_OPTIONS
+    refuses: Mapping[str, str] = field(default_factory=dict)
     max_rank: int | None = None
     sign: Sign | None = None
     method: str = ""

@@ -76,8 +76,6 @@ def test_identities_pass_the_cotangent():
     [
         (np.reshape, (A, (2, 2), "A"), {}),
         (np.ravel, (A, "K"), {}),
-        (np.polyfit, (A, A, 1), {"full": True}),
-        (np.interp, (A, A, A), {"period": 3}),
         (np.einsum, (A, [0], A, [0]), {}),
     ],
     ids=named,
