@@ -146,12 +146,12 @@ def _is_complex_inside(called: Function) -> bool:
     return False
 
 
-# Of a function that is called: is a number in it complex, and which functions does it call?
+# For each called function: whether it has complex numbers, and the functions that it calls.
 _LOOKED_AT: WeakKeyDictionary[Function, tuple[bool, tuple[Function, ...]]] = WeakKeyDictionary()
 
 
 def _looked_at(function: Function) -> tuple[bool, tuple[Function, ...]]:
-    """Look at a function, without those that it calls; once, as many functions may call it."""
+    """Return whether a function has complex numbers, and its callees; cached for each function."""
     found = _LOOKED_AT.get(function)
     if found is None:
         ops = list(walk(function.block))

@@ -285,7 +285,7 @@ def finished(function: Function, own: Sequence[int]) -> Function:
 
 
 def _pairs(routines: Sequence[Routine]) -> Iterator[tuple[Routine, Routine]]:
-    """Yield primals and adjoints, of functions of which nothing else reads what they save."""
+    """Yield pairs of primal and adjoint whose saved values no other routine reads."""
     pairs = [(one.primal, one) for one in routines if one.primal in routines]
     both = {routine for pair in pairs for routine in pair}
     others = {routine.of for routine in routines if routine not in both}

@@ -53,7 +53,7 @@ def with_record_lists(function: Function, *, is_cut: bool = False) -> Function:
     function : Function
         The function.
     is_cut : bool
-        True if its reverse half will be a function of its own: the lists that it reads leave it.
+        True if the reverse half becomes a separate function, which reads the lists of the primal.
 
     Examples
     --------
@@ -100,10 +100,10 @@ def with_record_lists(function: Function, *, is_cut: bool = False) -> Function:
 
 
 def with_record_lists_of_pair(primal: Function, adjoint: Function) -> tuple[Function, Function]:
-    """Do the same for what the primal of a pair saves, and its adjoint reads.
+    """Save one list of tuples per loop in a primal and its adjoint.
 
-    The primal returns a tuple of what it saves as its last result, and the adjoint takes it as its
-    first parameter.  Nothing else may read that.
+    The last result of the primal is the tuple of saved values, and the first parameter of the
+    adjoint takes it.  No other function may read this tuple.
     """
     packed, given, seeds = primal.block.results[-1], adjoint.params[0], adjoint.params[1:]
     made = next((op for op in primal.block.ops if packed in op.results), None)
@@ -135,7 +135,7 @@ def _is_read_of(given: Value, op: Op) -> bool:
 def _cut(
     joined: Function, primal: Function, adjoint: Function, count: int
 ) -> tuple[Function, Function]:
-    """Return a primal, of so many operations, and its adjoint, which were joined."""
+    """Split a joined function into its first `count` operations, the primal, and the adjoint."""
     before, after = joined.block.ops[:count], joined.block.ops[count:]
     first = len(primal.block.results) - 1
     seeds, results = adjoint.params[1:], joined.block.results
@@ -224,7 +224,7 @@ def _where_parts_alias(op: Loop, steps: Steps, is_cut: bool) -> Iterator[list[li
 def _steps_to_reader(value: Value, steps: Steps, is_cut: bool) -> list[Step] | None:
     """Return the steps of a list to the loop that reads its items.
 
-    None if it does not leave its block, nor the function where the reverse half `is_cut` off.
+    None if the list stays in its block, unless the reverse half `is_cut` off and reads it.
     """
     way: list[Step] = []
     depth = 1

@@ -204,15 +204,15 @@ def _name_saved(adjoint: Function, primal: _Draft) -> None:
 
 
 class _SavedNames:
-    """What a primal saves, by the values of which tuples and lists are made, and their readers."""
+    """Names of the saved values in an adjoint, after the variables of its primal."""
 
     def __init__(self, adjoint: Function, primal: _Draft) -> None:
         self.names = primal.webs.names
-        self.parts: dict[Value, Sequence[Arg]] = {}  # of tuples
-        self.copied: dict[Value, Value] = {}
-        self.collected: dict[Value, Atom] = {}  # what an iteration adds to a list
-        self.items: dict[Value, list[tuple[int, Value]]] = {}  # that are read of tuples
-        self.iterated: dict[Value, list[Value]] = {}  # the variables of loops over lists
+        self.parts: dict[Value, Sequence[Arg]] = {}  # the items of each tuple of the primal
+        self.copied: dict[Value, Value] = {}  # the array that each copy was made of
+        self.collected: dict[Value, Atom] = {}  # the value that a loop appends to each list
+        self.items: dict[Value, list[tuple[int, Value]]] = {}  # the items read from each tuple
+        self.iterated: dict[Value, list[Value]] = {}  # the loop variables over each list
         for op in walk(primal.function.block):
             self._note_made(op)
         for op in walk(adjoint.block):
@@ -238,7 +238,7 @@ class _SavedNames:
                 self.items.setdefault(whole, []).append((index.value, op.result))
 
     def name(self, read: Value, made: Arg) -> None:
-        """Name what is read of a value of the adjoint as the primal names what it is made of."""
+        """Name the items of a tuple or list of the adjoint after the variables of the primal."""
         if not isinstance(made, Value):
             return
         parts = self.parts.get(made, ())
